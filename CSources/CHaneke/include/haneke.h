@@ -1,0 +1,3 @@
+#ifndef HANEKE_H
+#define HANEKE_H
+#endif

@@ -1,0 +1,2 @@
+#include "haneke.h"
+typedef int hnk__placeholder;
