@@ -99,7 +99,8 @@ public final class DiskStore: @unchecked Sendable {
         while status == .ok {
             names.append(
                 withUnsafeBytes(of: name.bytes) { String(decoding: $0.prefix(name.size), as: UTF8.self) })
-            status = hnk_store_next_bucket(raw, &name, &name)
+            var after = name
+            status = hnk_store_next_bucket(raw, &after, &name)
         }
         guard status == .notFound else { throw StoreError(status) }
         return names
