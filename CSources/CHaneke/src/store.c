@@ -1,2 +1,0 @@
-#include "haneke.h"
-typedef int hnk__placeholder;
