@@ -50,7 +50,8 @@ typedef struct hnk__bucket_row {
     uint32_t check_mode;
     uint32_t zero_order;
     uint64_t made_at_ms;
-    uint64_t zero[5];
+    uint64_t zero[4];
+    uint64_t digest;
 } hnk__bucket_row;
 
 enum { HNK_SLOT_FREE = 0, HNK_SLOT_USED = 1 };
@@ -82,7 +83,6 @@ typedef struct hnk__access_header {
     _Atomic uint64_t hits;
     _Atomic uint64_t misses;
     _Atomic uint64_t expirations;
-    _Atomic uint64_t corruptions;
 } hnk__access_header;
 
 /* platform.c: the seams that tests replace -------------------------------------------------------------------------- */
@@ -172,7 +172,6 @@ typedef struct hnk__environment_info {
 hnk_status hnk__environment_open(
     const char *directory, uint64_t map_bytes, unsigned readers_max, hnk__environment **out, hnk_error *error);
 void hnk__environment_close(hnk__environment *environment);
-void hnk__environment_forget(hnk__environment *environment); /* in a forked child: frees what it may, touches no file */
 hnk_status hnk__environment_sync(hnk__environment *environment);
 hnk_status hnk__environment_info_get(hnk__environment *environment, hnk__environment_info *out);
 size_t hnk__environment_page_bytes(const hnk__environment *environment);
@@ -183,8 +182,7 @@ const char *hnk__lmdb_version(void);
 hnk_status hnk__read_begin(hnk__environment *environment, hnk__txn **out);
 void hnk__read_end(hnk__txn **txn);
 unsigned hnk__read_index(const hnk__txn *txn);
-/* How many are out, and since when the oldest (ns since 1970; 0 = none). */
-unsigned hnk__readers_out(hnk__environment *environment, uint64_t *oldest_ns);
+bool hnk__readers_out(hnk__environment *environment); /* whether one of the pool's is out */
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out);
 hnk_status hnk__write_commit(hnk__txn **txn); /* empties *txn, also on failure */
@@ -268,6 +266,7 @@ typedef enum hnk__trust {
 typedef struct hnk__state {
     int file;
     bool exclusive;
+    bool known;  /* the marker was there and whole: the directory is a store of ours */
 } hnk__state;
 
 hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error); /* shared or exclusive lock */
@@ -291,20 +290,118 @@ typedef hnk_status (*hnk__pages_visit)(void *context, hnk_bytes key, hnk_bytes r
  * content. HNK_ERROR_NOT_A_STORE: no LMDB 0.9 file. */
 hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *context, hnk__pages_report *out);
 
-/* store.c, bucket.c … -------------------------------------------------------------------------------------------------------------------- */
+/* read.c: finding and proving records ----------------------------------------------------------------------------------------------------- */
+
+/* A record, found under a read transaction that its holder must end. */
+typedef struct hnk__found {
+    hnk__txn *txn;
+    hnk__record record;
+    size_t row_key_bytes;
+    size_t row_bytes;
+    uint64_t accessed_ns;  /* before this read */
+    bool expired;
+    int blob;              /* file of a blob's value, -1 = none */
+    const void *mapping;   /* of it */
+} hnk__found;
+
+/* Finds and proves `key`; counts and stamps unless HNK_GET_QUIET. On anything but HNK_OK nothing is held. */
+hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__found *out);
+void hnk__found_end(hnk__found *found);
+void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_entry *out);
+
+/* lease.c -------------------------------------------------------------------------------------------------------------------------------- */
+
+struct hnk_lease {
+    hnk_store *store;
+    hnk__found found;
+    _Atomic uint64_t since_ns; /* 0 = not out */
+    hnk_lease *next, *previous; /* of the separate ones, in store->separate */
+    bool separate;             /* allocated by itself; those of the pool lie in store->leases */
+    void *copies;              /* of a blob's key and metadata, whose pages are not pinned */
+};
+
+/* write.c: one write transaction -------------------------------------------------------------------------------------------------------------- */
+
+/* A bucket's row while a transaction changes it. */
+typedef struct hnk__touched {
+    struct hnk__touched *next;
+    hnk_bucket *bucket;
+    hnk__bucket_row row;
+    bool dropped;           /* its row was deleted: it is not written back */
+} hnk__touched;
+
+typedef struct hnk__zeroed {
+    hnk__access *access;
+    uint32_t slot;
+    uint64_t stamp;
+} hnk__zeroed;
+
+/* What has to be done, or undone, once the transaction's fate is known. */
+typedef struct hnk__write {
+    hnk_store *store;
+    hnk__txn *txn;
+    hnk__touched *touched;
+    hnk__blob_name *dead;   /* blobs to unlink after the commit */
+    size_t dead_count, dead_room;
+    hnk__blob_name *placed; /* blobs to unlink after an abort */
+    size_t placed_count, placed_room;
+    hnk__zeroed *zeroed;    /* access times to give back after an abort */
+    size_t zeroed_count, zeroed_room;
+    unsigned doomed_count;  /* of the store's doomed records, seen to in this transaction */
+    uint64_t now_ms;
+} hnk__write;
+
+/* Takes the writers' turn. On HNK_OK it must be ended. */
+hnk_status hnk__write_open(hnk_store *store, hnk__write *out, hnk_error *error);
+/* Commits if `status` is HNK_OK, else aborts; gives the status of the whole. */
+hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *error);
+/* The bucket's row in this transaction: HNK_NOT_FOUND if it was dropped. */
+hnk_status hnk__write_touch(hnk__write *write, hnk_bucket *bucket, hnk__touched **out);
+
+hnk_status hnk__entry_find(hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge);
+hnk_status hnk__entry_set(
+    hnk__write *write, hnk__touched *in, const hnk_operation *operation, hnk__blob_draft *draft, hnk_status *out_refusal);
+hnk_status hnk__entry_remove(hnk__write *write, hnk__touched *in, const hnk__key *key);
+hnk_status hnk__entries_clear(hnk__write *write, hnk__touched *in);
+hnk_status hnk__table_clear(hnk__write *write, hnk__touched *in, uint8_t table); /* its rows of the bucket */
+hnk_status hnk__slot_zero(hnk__write *write, hnk__touched *in, uint32_t slot);   /* marks it free in the access times */
+hnk_status hnk__operation_check(const hnk_store *store, const hnk_operation *operation);
+
+/* evict.c */
+/* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot that stays, or UINT32_MAX. */
+hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep);
+/* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
+hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes);
+
+/* repair.c */
+/* Makes slot rows, free chain and counts anew from the records whose header digests hold; drops the others. */
+hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
+
+/* recover.c */
+/* Judges data.mdb before LMDB sees it and opens the environment, salvaging if need be. */
+hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
+/* After the environment is open: repairs buckets whose tables suffered, sweeps blobs that no record names. */
+hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error);
+
+/* store.c and bucket.c -------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct hnk__counters {
     _Alignas(64) _Atomic uint64_t hits;
     _Atomic uint64_t misses;
     _Atomic uint64_t expirations;
-    _Atomic uint64_t corruptions;
 } hnk__counters;
+
+typedef struct hnk__doomed {
+    uint64_t generation;
+    hnk__key key;
+} hnk__doomed;
 
 struct hnk_store {
     hnk_store *next;                 /* in the registry */
     dev_t device;
     ino_t inode;
-    unsigned references;             /* guarded by the registry's lock */
+    _Atomic unsigned references;     /* the last is given back under the registry's lock */
+    _Atomic bool closing;            /* no references are left, but leases are out */
     _Atomic bool forked;
     int directory;
     char *path;
@@ -313,20 +410,23 @@ struct hnk_store {
     hnk_store_options options;       /* resolved */
     uint8_t identity[16];
 
-    pthread_mutex_t writing;         /* guards what follows; taken before LMDB's own writers' lock */
-    uint64_t random;
-    struct hnk__doomed { uint32_t bucket_id; uint32_t slot; uint64_t generation; } doomed[HNK_DOOMED_MAX];
-    _Atomic unsigned doomed_count;
-    pthread_mutex_t dooming;
+    pthread_mutex_t writing;         /* one writing thread of this process at a time; taken before LMDB's own lock */
+    uint64_t random;                 /* of eviction samples; guarded by `writing` */
 
-    pthread_mutex_t listing;         /* guards the list of open buckets */
+    pthread_mutex_t dooming;         /* guards doomed[] */
+    hnk__doomed doomed[HNK_DOOMED_MAX];
+    _Atomic unsigned doomed_count;
+
+    pthread_mutex_t listing;         /* guards the lists of open buckets and of separate leases */
     hnk_bucket *buckets;
+    hnk_lease *separate;
+    hnk_lease leases[HNK_POOL_READERS];
 
     _Atomic bool dirty;              /* written since the last sync */
-    _Atomic bool wrote;              /* written since it was opened */
-    pthread_t syncer;
+    pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
+    bool salvaged;                   /* by this open */
     bool syncer_runs;
-    bool syncer_stops;
+    bool syncer_stops;               /* guarded by `syncing` */
     pthread_mutex_t syncing;
     pthread_cond_t syncer_wakes;
 };
@@ -336,26 +436,40 @@ struct hnk_bucket {
     hnk_store *store;
     unsigned references;             /* guarded by store->listing */
     uint32_t id;
+    _Atomic uint32_t check_mode;     /* of the row, as last seen */
+    _Atomic uint32_t slots;          /* of the row, as last seen: which clock is good enough */
     size_t name_bytes;
     uint8_t name[HNK_BUCKET_NAME_MAX_BYTES];
-    _Atomic uint32_t check_mode;     /* of the row, as last seen */
-    _Atomic uint32_t slots;          /* of the row, as last seen: a hint for the clock */
     hnk__access access;
-    _Atomic(_Atomic uint32_t *) proven; /* per slot the low half of the generation whose value digest was proven; see lease.c */
-    _Atomic uint32_t proven_slots;
+    _Atomic uint32_t *proven;        /* per slot the low half of the generation whose digests were proven by this process */
+    _Atomic uint32_t proven_slots;   /* that may be touched: the address space is reserved, the memory is not */
     hnk__counters counters[HNK_POOL_READERS + 1];
 };
 
 /* store.c */
 void hnk__store_retain(hnk_store *store);
-hnk_status hnk__store_check(const hnk_store *store); /* HNK_ERROR_FORKED */
-void hnk__store_doom(hnk_store *store, uint32_t bucket_id, uint32_t slot, uint64_t generation);
+void hnk__store_release_idle(hnk_store *store); /* the last lease of a closing store went: closes it if nobody came back */
+/* Remembers a damaged record for removal by the next write; false if it was remembered already. */
+bool hnk__store_doom(hnk_store *store, const hnk__key *key, uint64_t generation);
+unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id);
+
+static inline hnk_status hnk__store_check(const hnk_store *store)
+{
+    return atomic_load_explicit(&store->forked, memory_order_relaxed) ? HNK_ERROR_FORKED : HNK_OK;
+}
 
 /* bucket.c */
-hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out, hnk_bytes *out_name);
-hnk_status hnk__bucket_row_put(hnk__txn *txn, uint32_t bucket_id, const hnk__bucket_row *row, hnk_bytes name);
+hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out);
+hnk_status hnk__bucket_row_put(hnk__txn *txn, const hnk_bucket *bucket, const hnk__bucket_row *row);
+bool hnk__bucket_row_holds(hnk_bytes row);
+/* Writes a bucket's row under a name it does not have open. */
+hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes name, const hnk__bucket_row *row);
+hnk_status hnk__bucket_attach(hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out);
 void hnk__bucket_retain(hnk_bucket *bucket);
-void hnk__bucket_flush_counters(hnk_bucket *bucket);
+void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row);
+/* Whether the digests of this generation in this slot were proven by this process, and noting that they were. */
+bool hnk__bucket_proven(const hnk_bucket *bucket, uint32_t slot, uint64_t generation);
+void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation);
 
 #pragma GCC visibility pop
 
