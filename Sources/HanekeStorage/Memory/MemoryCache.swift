@@ -37,6 +37,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         self.clock = clock
     }
 
+    deinit {
+        let contents = state.withLock { $0.discardableContents }
+        for content in contents { content.discardIfPossible() }
+    }
+
     // MARK: Reading
 
     /// The value of the key, which becomes the most recently used; nil if there is none, or if it has expired.
@@ -97,16 +102,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///   value of the key is removed, for it is out of date.
     @discardableResult
     public func setValue(_ value: Value, forKey key: Key, cost: Int = 0, lifetime: Duration? = nil) -> Bool {
-        if lifetime != nil { hasLifetimes.store(true, ordering: .relaxed) }
-        let now = time()
-        let content = value as? any DiscardableContent
-        let incoming = State.Incoming(
-            key: key, hash: key.hashValue, value: value, cost: max(0, cost),
-            deadline: lifetime.flatMap { deadline(after: $0, from: now) }, isDiscardable: content != nil)
-        var departures = Departures<Key, Value>()
-        let isStored = state.withLock { $0.set(incoming, now: now, departures: &departures) }
-        departures.settle(from: self, incoming: content)
-        return isStored
+        store(value, forKey: key, cost: cost, lifetime: lifetime, from: nil)
     }
 
     /// Removes the key's entry and returns its value; nil if there is none, or if it has expired.
@@ -122,7 +118,25 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         return value
     }
 
-    // MARK: Helpers of the extensions
+    // MARK: Helpers of this and the extensions
+
+    /// Stores a value that the caller sets, or that a flight brings.
+    @discardableResult
+    func store(
+        _ value: Value, forKey key: Key, cost: Int, lifetime: Duration?, from flight: Flight<Key, Value>?
+    ) -> Bool {
+        if lifetime != nil { hasLifetimes.store(true, ordering: .relaxed) }
+        let now = time()
+        let content = value as? any DiscardableContent
+        let incoming = State.Incoming(
+            key: key, hash: key.hashValue, value: value, cost: max(0, cost),
+            deadline: lifetime.flatMap { deadline(after: $0, from: now) }, isDiscardable: content != nil,
+            flight: flight)
+        var departures = Departures<Key, Value>()
+        let isStored = state.withLock { $0.set(incoming, now: now, departures: &departures) }
+        departures.settle(from: self, incoming: content)
+        return isStored
+    }
 
     /// The time; not asked for while no entry ever had a lifetime.
     func time() -> Duration {

@@ -21,6 +21,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var reportsRemovals = false
     weak var delegate: (any MemoryCacheDelegate<Key, Value>)?
     var statistics = MemoryCacheStatistics()
+    var flights: [FlightKey<Key>: Flight<Key, Value>] = [:]
 
     init(name: String, countLimit: Int, totalCostLimit: Int) {
         self.name = name
@@ -73,12 +74,19 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let cost: Int
         let deadline: Duration?
         let isDiscardable: Bool
+        /// The flight that brings the value; nil if the caller sets it.
+        let flight: Flight<Key, Value>?
     }
 
-    /// Stores a value, or returns false if it alone exceeds the cost limit.
+    /// Stores a value, or returns false if it alone exceeds the cost limit or its flight has been overtaken.
     ///
     /// Room is made before the entry comes in: it can't be its own victim, and no limit is exceeded for a moment.
     mutating func set(_ incoming: Incoming, now: Duration, departures: inout Leaving) -> Bool {
+        if let flight = incoming.flight {
+            guard endFlight(flight) else { return false }
+        } else {
+            overtakeFlight(incoming.key, hash: incoming.hash)
+        }
         let old = findAlive(incoming.key, hash: incoming.hash, now: now, departures: &departures)
         let isReplacement = old != EntryTable<Key, Value>.none
         if totalCostLimit > 0, incoming.cost > totalCostLimit {
@@ -100,6 +108,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     mutating func remove(_ key: Key, hash: Int, now: Duration, departures: inout Leaving) -> Value? {
+        overtakeFlight(key, hash: hash)
         let slot = findAlive(key, hash: hash, now: now, departures: &departures)
         guard slot != EntryTable<Key, Value>.none else { return nil }
         let value = table.slots[slot].value
