@@ -45,11 +45,13 @@ extension MemoryCache {
     /// The value of the key; if there is none, the one that the closure makes, which is stored.
     ///
     /// The form for code that is not asynchronous; one closure runs for callers of both forms together. It blocks the
-    /// thread while another caller's closure runs: don't wait this way inside a task for a closure that is asynchronous,
-    /// it may need the thread. In all else it is like the asynchronous form.
+    /// thread while another caller's closure runs: don't wait this way inside a task, whose thread an asynchronous
+    /// closure may need. In all else it is like ``value(forKey:cost:lifetime:orInsert:)``. It has a name of its own,
+    /// for the compiler would prefer it in asynchronous code as well when the closure is synchronous.
     ///
     /// - Throws: What the closure that ran throws.
-    public func value(
+    @available(*, noasync, message: "use value(forKey:cost:lifetime:orInsert:), which suspends")
+    public func blockingValue(
         forKey key: Key, cost: Int = 0, lifetime: Duration? = nil, orInsert make: () throws -> Value
     ) throws -> Value {
         if let value = value(forKey: key) { return value }
