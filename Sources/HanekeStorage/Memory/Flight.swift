@@ -4,18 +4,22 @@ internal import Dispatch
 internal import Synchronization
 
 /// The key of a flight: its hash is frozen, so that a key object that changes breaks no dictionary.
+@usableFromInline
 struct FlightKey<Key: Hashable & Sendable>: Hashable, Sendable {
     let key: Key
     let hash: Int
 
+    @usableFromInline
     static func == (left: FlightKey, right: FlightKey) -> Bool {
         left.hash == right.hash && left.key == right.key
     }
 
+    @usableFromInline
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 /// A value in the making: one caller makes it, tasks and threads wait for the outcome.
+@usableFromInline
 final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     enum Outcome: Sendable {
         case made(Value)

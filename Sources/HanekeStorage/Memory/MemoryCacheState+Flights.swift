@@ -10,6 +10,7 @@ extension MemoryCacheState {
     }
 
     /// Takes the flight out of the table, if it is still there; returns whether it was.
+    @usableFromInline
     mutating func endFlight(_ flight: Flight<Key, Value>) -> Bool {
         guard flights[flight.name] === flight else { return false }
         flights[flight.name] = nil
@@ -17,7 +18,8 @@ extension MemoryCacheState {
     }
 
     /// Forgets the flight of a key that was set or removed: what it brings is out of date.
+    @usableFromInline
     mutating func overtakeFlight(_ key: Key, hash: Int) {
-        if !flights.isEmpty { flights[FlightKey(key: key, hash: hash)] = nil }
+        flights[FlightKey(key: key, hash: hash)] = nil
     }
 }
