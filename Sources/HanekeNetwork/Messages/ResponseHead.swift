@@ -1,3 +1,5 @@
+import Foundation
+
 /// Status line and field lines of a response.
 public struct ResponseHead: Sendable, Equatable {
     /// The status code, 100 to 999.
@@ -29,10 +31,8 @@ public struct ResponseHead: Sendable, Equatable {
     /// Several equal values count as one (RFC 9112, 6.3).
     var declaredLength: DeclaredLength {
         let values = headers.values(for: "Content-Length").flatMap { line -> [Substring] in
-            line.split(separator: ",", omittingEmptySubsequences: false).map { member in
-                member.drop { $0 == " " }.prefix { $0 != " " }
-            }
-        }
+            line.split(separator: ",", omittingEmptySubsequences: false)
+        }.map { $0.trimmingCharacters(in: .whitespaces) }
         guard let first = values.first else { return .none }
         guard values.allSatisfy({ $0 == first }), first.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let length = Int64(first)
