@@ -28,6 +28,13 @@ func expectFailure(
     return error
 }
 
+extension TransportBodyPart {
+    var bytes: Data? {
+        guard case .bytes(let bytes) = self else { return nil }
+        return bytes
+    }
+}
+
 extension TransportBody {
     /// Reads to the end.
     func all() async throws -> Data {
