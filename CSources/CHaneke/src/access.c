@@ -118,7 +118,8 @@ hnk_status hnk__access_open(
     access->file = open_file(directory, name, bucket_id, identity, slots);
     if (access->file < 0)
         return errno == EMFILE || errno == ENFILE ? HNK_ERROR_IO : hnk__from_errno(errno);
-    /* Address space for every slot there can be, so that the mapping never moves; pages past the file's end are not touched. */
+    /* Address space for every slot there can be, so that the mapping never moves; pages past the file's end are not
+     * touched. */
     access->mapped_bytes = HNK_ACCESS_HEADER_BYTES + (size_t)HNK_SLOTS_MAX * sizeof(uint64_t);
     void *mapping = mmap(NULL, access->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, access->file, 0);
     if (mapping == MAP_FAILED)

@@ -1,4 +1,5 @@
-/* blob.c: large values in files of their own. A draft is written under a temporary name, renamed, then its record is committed. */
+/* blob.c: large values in files of their own. A draft is written under a temporary name, renamed, then its record is
+ * committed. */
 #include "internal.h"
 
 #include <dirent.h>
@@ -143,7 +144,7 @@ void hnk__blob_remove(int directory, hnk__blob_name name)
     unlinkat(directory, path, 0); /* one that stays behind is an orphan, which the next unclean open sweeps */
 }
 
-/* Sweeping ------------------------------------------------------------------------------------------------------------ */
+/* Sweeping --------------------------------------------------------------------------------------------------------- */
 
 static DIR *open_folder(int directory, const char *path)
 {

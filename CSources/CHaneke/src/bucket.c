@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Rows ------------------------------------------------------------------------------------------------------------------ */
+/* Rows ------------------------------------------------------------------------------------------------------------- */
 
 static uint64_t row_digest(const hnk__bucket_row *row, hnk_bytes name)
 {
@@ -84,7 +84,7 @@ static hnk_status id_of_name(hnk__txn *txn, hnk_bytes name, uint32_t *out_id)
     return *out_id <= HNK_BUCKET_ID_MAX ? HNK_OK : HNK_ERROR_DAMAGED_STORE;
 }
 
-/* Handles ---------------------------------------------------------------------------------------------------------------- */
+/* Handles ---------------------------------------------------------------------------------------------------------- */
 
 /* Reserves address space for the notes of what was proven; memory is made usable as slots come. */
 static void reserve_proven(hnk_bucket *bucket)
@@ -224,7 +224,7 @@ void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation)
     atomic_store_explicit(&bucket->proven[slot], (uint32_t)generation, memory_order_relaxed);
 }
 
-/* Settings ----------------------------------------------------------------------------------------------------------------- */
+/* Settings --------------------------------------------------------------------------------------------------------- */
 
 enum { FIELDS_KNOWN = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK | HNK_FIELD_MUST_EXIST };
 
@@ -401,7 +401,7 @@ hnk_status hnk_bucket_settings(hnk_bucket *bucket, hnk_bucket_options *out_optio
     return HNK_OK;
 }
 
-/* Walking and dropping -------------------------------------------------------------------------------------------------- */
+/* Walking and dropping --------------------------------------------------------------------------------------------- */
 
 hnk_status hnk_store_next_bucket(hnk_store *store, const hnk_bucket_name *after, hnk_bucket_name *out_name)
 {
@@ -470,7 +470,7 @@ done:
     return status;
 }
 
-/* Counts ----------------------------------------------------------------------------------------------------------------- */
+/* Counts ----------------------------------------------------------------------------------------------------------- */
 
 hnk_status hnk_bucket_statistics(hnk_bucket *bucket, hnk_statistics *out_statistics)
 {

@@ -1,4 +1,5 @@
-/* evict.c: which entry goes when room is needed. Least recently used first: exactly so in small buckets, by sample in large ones. */
+/* evict.c: which entry goes when room is needed. Least recently used first: exactly so in small buckets, by sample
+ * in large ones. */
 #include "internal.h"
 
 #include <string.h>

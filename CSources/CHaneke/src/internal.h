@@ -85,7 +85,7 @@ typedef struct hnk__access_header {
     _Atomic uint64_t expirations;
 } hnk__access_header;
 
-/* platform.c: the seams that tests replace -------------------------------------------------------------------------- */
+/* platform.c: the seams that tests replace ------------------------------------------------------------------------- */
 
 uint64_t hnk__now_ns(bool precise);   /* since 1970; coarse is one tick (1-4 ms) behind at most, and five times as cheap */
 uint64_t hnk__now_ms(void);
@@ -94,21 +94,22 @@ void hnk__random(void *bytes, size_t size);
 bool hnk__reserve(int file, uint64_t offset, uint64_t size); /* blocks, before they are mapped; errno on false */
 bool hnk__punch(int file, uint64_t offset, uint64_t size);
 
-/* status.c ------------------------------------------------------------------------------------------------------------ */
+/* status.c --------------------------------------------------------------------------------------------------------- */
 
 hnk_status hnk__from_errno(int os_error);
 /* Fills *error (may be NULL) and gives the status back. */
 hnk_status hnk__fail(hnk_error *error, hnk_status status, int os_error, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* options.c ------------------------------------------------------------------------------------------------------------ */
+/* options.c -------------------------------------------------------------------------------------------------------- */
 
-/* Copies what the caller knows over the defaults (`resolved` holds them, `size` bytes); false: an unknown field is set. */
+/* Copies what the caller knows over the defaults (`resolved` holds them, `size` bytes); false: an unknown field is
+ * set. */
 bool hnk__options_resolve(void *resolved, size_t size, size_t size_v1, const void *given);
 /* Copies as much of `filled` as the caller has room for, keeping his struct_size. */
 void hnk__options_give(void *out, const void *filled, size_t size);
 
-/* digest.c --------------------------------------------------------------------------------------------------------------- */
+/* digest.c --------------------------------------------------------------------------------------------------------- */
 
 uint64_t hnk__digest(const void *bytes, size_t size, uint64_t seed);
 void hnk__digest_key(const void *bytes, size_t size, uint8_t out[HNK_KEY_DIGEST_BYTES]);
@@ -119,7 +120,7 @@ uint64_t hnk__digest_end(hnk__digest_state *state);
 void hnk__digest_free(hnk__digest_state *state);
 unsigned hnk__digest_library_version(void);
 
-/* key.c -------------------------------------------------------------------------------------------------------------------- */
+/* key.c ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct hnk__key {
     uint16_t size;                        /* of bytes[] in use */
@@ -133,7 +134,7 @@ uint32_t hnk__key_bucket_id(const uint8_t *row_key);
 /* Whether a row's key belongs to a table and bucket. */
 bool hnk__key_is(hnk_bytes row_key, uint8_t table, uint32_t bucket_id);
 
-/* record.c ------------------------------------------------------------------------------------------------------------------ */
+/* record.c --------------------------------------------------------------------------------------------------------- */
 
 /* A record taken apart; the pointers are into it. */
 typedef struct hnk__record {
@@ -143,7 +144,8 @@ typedef struct hnk__record {
     hnk_bytes value;    /* data NULL for a blob */
 } hnk__record;
 
-/* Takes apart and checks the lengths, versions and bucket; false = damaged. Digests are not computed. `row_key` is the whole LMDB key. */
+/* Takes apart and checks the lengths, versions and bucket; false = damaged. Digests are not computed. `row_key` is
+ * the whole LMDB key. */
 bool hnk__record_parse(hnk__record *out, hnk_bytes row_key, hnk_bytes bytes);
 uint64_t hnk__record_header_digest(const hnk__header *header, hnk_bytes key, hnk_bytes metadata);
 bool hnk__record_header_holds(const hnk__record *record);
@@ -155,7 +157,7 @@ uint64_t hnk__record_blob_charge(uint64_t value_bytes);
 /* When it expires, given its last access; 0 = never. */
 uint64_t hnk__record_expiry(const hnk__header *header, uint64_t accessed_at_ms);
 
-/* txn.c: every LMDB call ------------------------------------------------------------------------------------------------------ */
+/* txn.c: every LMDB call ------------------------------------------------------------------------------------------- */
 
 typedef struct hnk__txn hnk__txn;       /* a transaction, of either kind */
 typedef struct hnk__cursor hnk__cursor;
@@ -199,11 +201,12 @@ hnk_status hnk__cursor_next(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *
 hnk_status hnk__cursor_delete(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *out_row); /* and moves to the next */
 void hnk__cursor_close(hnk__cursor **cursor);
 
-/* Calls `visit` with runs of pages that no transaction can see any more. The writers' turn must be held by `write_txn`. */
+/* Calls `visit` with runs of pages that no transaction can see any more. The writers' turn must be held by
+ * `write_txn`. */
 hnk_status hnk__free_pages(
     hnk__txn *write_txn, hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context);
 
-/* access.c: access times ---------------------------------------------------------------------------------------------------------- */
+/* access.c: access times ------------------------------------------------------------------------------------------- */
 
 typedef struct hnk__access {
     int file;
@@ -224,7 +227,7 @@ void hnk__access_name(char out[16], uint32_t bucket_id);
 /* The stamp for an access now: precise where eviction is exact. */
 uint64_t hnk__access_now(uint32_t slots);
 
-/* blob.c: values in files of their own ---------------------------------------------------------------------------------------------- */
+/* blob.c: values in files of their own ----------------------------------------------------------------------------- */
 
 typedef struct hnk__blob_name {
     uint32_t bucket_id;
@@ -253,7 +256,7 @@ void hnk__blob_remove(int directory, hnk__blob_name name);
 typedef bool (*hnk__blob_visit)(void *context, hnk__blob_name name, uint64_t size);
 hnk_status hnk__blob_sweep(int directory, hnk__blob_visit visit, void *context, bool remove);
 
-/* state.c: the marker of a clean close -------------------------------------------------------------------------------------------------- */
+/* state.c: the marker of a clean close ----------------------------------------------------------------------------- */
 
 typedef enum hnk__trust {
     HNK_TRUST_SHARED, /* others have it open: it is theirs to judge */
@@ -274,7 +277,7 @@ hnk_status hnk__state_mark_open(hnk__state *state);  /* writes the marker if exc
 void hnk__state_close(hnk__state *state, int directory, bool synced); /* marks closed if nobody else is there */
 void hnk__state_forget(hnk__state *state);
 
-/* pages.c: LMDB's file without LMDB ------------------------------------------------------------------------------------------------------ */
+/* pages.c: LMDB's file without LMDB -------------------------------------------------------------------------------- */
 
 typedef struct hnk__pages_report {
     bool sound;            /* the structure holds */
@@ -283,14 +286,15 @@ typedef struct hnk__pages_report {
     char fault[200];       /* the first one, in words */
 } hnk__pages_report;
 
-/* Called for each row of the unnamed database that is reachable through sound pages. Any status but HNK_OK stops the walk. */
+/* Called for each row of the unnamed database that is reachable through sound pages. Any status but HNK_OK stops the
+ * walk. */
 typedef hnk_status (*hnk__pages_visit)(void *context, hnk_bytes key, hnk_bytes row);
 
-/* Walks the newest snapshot of `path` and checks its structure. With `visit` it goes on past damage and gives what can be had. Never crashes on any
- * content. HNK_ERROR_NOT_A_STORE: no LMDB 0.9 file. */
+/* Walks the newest snapshot of `path` and checks its structure. With `visit` it goes on past damage and gives what
+ * can be had. Never crashes on any content. HNK_ERROR_NOT_A_STORE: no LMDB 0.9 file. */
 hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *context, hnk__pages_report *out);
 
-/* read.c: finding and proving records ----------------------------------------------------------------------------------------------------- */
+/* read.c: finding and proving records ------------------------------------------------------------------------------ */
 
 /* A record, found under a read transaction that its holder must end. */
 typedef struct hnk__found {
@@ -309,7 +313,7 @@ hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__fou
 void hnk__found_end(hnk__found *found);
 void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_entry *out);
 
-/* lease.c -------------------------------------------------------------------------------------------------------------------------------- */
+/* lease.c ---------------------------------------------------------------------------------------------------------- */
 
 struct hnk_lease {
     hnk_store *store;
@@ -320,7 +324,7 @@ struct hnk_lease {
     void *copies;              /* of a blob's key and metadata, whose pages are not pinned */
 };
 
-/* write.c: one write transaction -------------------------------------------------------------------------------------------------------------- */
+/* write.c: one write transaction ----------------------------------------------------------------------------------- */
 
 /* A bucket's row while a transaction changes it. */
 typedef struct hnk__touched {
@@ -368,7 +372,8 @@ hnk_status hnk__slot_zero(hnk__write *write, hnk__touched *in, uint32_t slot);  
 hnk_status hnk__operation_check(const hnk_store *store, const hnk_operation *operation);
 
 /* evict.c */
-/* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot that stays, or UINT32_MAX. */
+/* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot
+ * that stays, or UINT32_MAX. */
 hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep);
 /* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
 hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes);
@@ -383,7 +388,7 @@ hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
 /* After the environment is open: repairs buckets whose tables suffered, sweeps blobs that no record names. */
 hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error);
 
-/* store.c and bucket.c -------------------------------------------------------------------------------------------------------------------------- */
+/* store.c and bucket.c --------------------------------------------------------------------------------------------- */
 
 typedef struct hnk__counters {
     _Alignas(64) _Atomic uint64_t hits;

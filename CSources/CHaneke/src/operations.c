@@ -1,4 +1,5 @@
-/* operations.c: the writes that callers ask for, each one transaction, tried again once after evicting when the disk is full. */
+/* operations.c: the writes that callers ask for, each one transaction, tried again once after evicting when the disk
+ * is full. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -191,13 +192,14 @@ hnk_status hnk_bucket_remove_all(hnk_bucket *bucket)
     return apply_one(bucket, HNK_OPERATION_REMOVE_ALL, (hnk_bytes){ NULL, 0 });
 }
 
-/* Removing what a test picks ------------------------------------------------------------------------------------------ */
+/* Removing what a test picks --------------------------------------------------------------------------------------- */
 
 typedef bool (*picks)(const void *context, hnk_bucket *bucket, const hnk__record *record);
 
 enum { STEP = 64 };
 
-/* Collects up to STEP keys of records that are picked, from `from` on; *from becomes where to go on, *more whether there is more. */
+/* Collects up to STEP keys of records that are picked, from `from` on; *from becomes where to go on, *more whether
+ * there is more. */
 static hnk_status pick_some(
     hnk__write *write, hnk_bucket *bucket, hnk_bytes prefix, picks pick, const void *context, hnk__key *from, hnk__key *out,
     size_t *out_count, bool *more)

@@ -33,7 +33,8 @@ uint64_t hnk__now_ms(void)
     return hnk__now_ns(false) / 1000000u;
 }
 
-/* The kernel's name for this boot, so that a marker written before a crash of the system can be told from one of today. */
+/* The kernel's name for this boot, so that a marker written before a crash of the system can be told from one of
+ * today. */
 bool hnk__boot_identity(uint8_t out[16])
 {
     memset(out, 0, 16);

@@ -97,7 +97,7 @@ void hnk__record_write(void *out, const hnk__header *header, hnk_bytes key, hnk_
     append(at, value);
 }
 
-/* Charge (DISK_FORMAT.md) -------------------------------------------------------------------------------------------- */
+/* Charge (DISK_FORMAT.md) ------------------------------------------------------------------------------------------ */
 
 enum { LMDB_PAGE_HEADER_BYTES = 16, LMDB_NODE_HEADER_BYTES = 8, LMDB_NODE_POINTER_BYTES = 2, LMDB_PAGE_NUMBER_BYTES = 8 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Judging ----------------------------------------------------------------------------------------------------------------- */
+/* Judging ---------------------------------------------------------------------------------------------------------- */
 
 struct judgement {
     bool proves_digests;
@@ -49,7 +49,7 @@ static hnk_status judge_row(void *context, hnk_bytes key, hnk_bytes row)
     return HNK_OK;
 }
 
-/* Salvaging ---------------------------------------------------------------------------------------------------------------- */
+/* Salvaging -------------------------------------------------------------------------------------------------------- */
 
 struct salvage {
     hnk_store *store;
@@ -135,7 +135,8 @@ static hnk_status salvage_row(void *context, hnk_bytes key, hnk_bytes row)
     return keep_row(salvage, key, row);
 }
 
-/* After the first pass: names and rows must match. A name without its row gets a new one, a row without its name loses all. */
+/* After the first pass: names and rows must match. A name without its row gets a new one, a row without its name
+ * loses all. */
 static hnk_status match_names(struct salvage *salvage)
 {
     hnk__write write;
@@ -262,7 +263,7 @@ hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
     return salvage(store, error);
 }
 
-/* Putting in order, once LMDB has the file ------------------------------------------------------------------------------------ */
+/* Putting in order, once LMDB has the file ------------------------------------------------------------------------- */
 
 struct sweep { hnk__write *write; };
 

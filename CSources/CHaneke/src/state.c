@@ -101,7 +101,8 @@ hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hn
             hnk__state_forget(state);
             return hnk__fail(error, hnk__from_errno(os_error), os_error, "locking the file \"state\"");
         }
-        /* Whoever had it exclusively has let go. If it is marked open, the judgement was good; else he gave up, and it is ours. */
+        /* Whoever had it exclusively has let go. If it is marked open, the judgement was good; else he gave up, and
+         * it is ours. */
         marker found;
         if (read_marker(state->file, &found) && found.state == STATE_OPEN) {
             *out = HNK_TRUST_SHARED;

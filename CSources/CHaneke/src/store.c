@@ -11,8 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The registry: the one global. LMDB forbids two environments on one directory in a process (closing one would drop the other's
- * file locks), so whoever opens a directory again gets the same store. ------------------------------------------------------- */
+/* The registry: the one global. LMDB forbids two environments on one directory in a process (closing one would drop
+ * the other's file locks), so whoever opens a directory again gets the same store.
+ * ------------------------------------------------------- */
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static hnk_store *registry;
@@ -41,7 +42,7 @@ static void watch_forks(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Syncing ----------------------------------------------------------------------------------------------------------------- */
+/* Syncing ---------------------------------------------------------------------------------------------------------- */
 
 hnk_status hnk_store_sync(hnk_store *store, hnk_error *error)
 {
@@ -95,7 +96,7 @@ static void stop_syncer(hnk_store *store)
     store->syncer_runs = false;
 }
 
-/* Opening ----------------------------------------------------------------------------------------------------------------- */
+/* Opening ---------------------------------------------------------------------------------------------------------- */
 
 static bool resolve(const hnk_store_options *given, hnk_store_options *out)
 {
@@ -329,7 +330,7 @@ hnk_status hnk_store_open(
     return status;
 }
 
-/* Closing ----------------------------------------------------------------------------------------------------------------- */
+/* Closing ---------------------------------------------------------------------------------------------------------- */
 
 void hnk__store_retain(hnk_store *store)
 {
@@ -348,7 +349,8 @@ static bool give_back_one_of_many(hnk_store *store)
     return false;
 }
 
-/* Closes the files. No reference is left and no lease is out; the registry's lock is held, so that nobody opens it meanwhile. */
+/* Closes the files. No reference is left and no lease is out; the registry's lock is held, so that nobody opens it
+ * meanwhile. */
 static void close_store(hnk_store *store)
 {
     hnk_store **link = &registry;
@@ -393,7 +395,7 @@ const char *hnk_store_directory(hnk_store *store)
     return store->path;
 }
 
-/* Damaged records ------------------------------------------------------------------------------------------------------------ */
+/* Damaged records -------------------------------------------------------------------------------------------------- */
 
 bool hnk__store_doom(hnk_store *store, const hnk__key *key, uint64_t generation)
 {
@@ -423,7 +425,7 @@ unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id)
     return found;
 }
 
-/* The whole directory ---------------------------------------------------------------------------------------------------------- */
+/* The whole directory ---------------------------------------------------------------------------------------------- */
 
 /* Adds up the blocks of all files under a folder, two levels deep: as deep as a store goes. */
 static uint64_t blocks_under(int directory, const char *name, int depth)
@@ -520,7 +522,7 @@ hnk_status hnk_store_statistics(hnk_store *store, hnk_statistics *out_statistics
     return HNK_OK;
 }
 
-/* Compacting --------------------------------------------------------------------------------------------------------------------- */
+/* Compacting ------------------------------------------------------------------------------------------------------- */
 
 struct punching { int file; size_t page_bytes; };
 
@@ -541,7 +543,8 @@ hnk_status hnk_store_compact(hnk_store *store, uint64_t *out_freed_bytes, hnk_er
     uint64_t before = hnk__store_check(store) == HNK_OK ? blocks_under(store->directory, ".", 2) : 0;
     if ((status = hnk__write_open(store, &write, error)) != HNK_OK)
         return status;
-    /* Synced first: after a crash of the system the meta page that comes back must not be one to which these pages belonged. */
+    /* Synced first: after a crash of the system the meta page that comes back must not be one to which these pages
+     * belonged. */
     if ((status = hnk__environment_sync(store->environment)) == HNK_OK) {
         struct punching punching = {
             hnk__environment_file(store->environment), hnk__environment_page_bytes(store->environment)

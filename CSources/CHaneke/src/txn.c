@@ -50,7 +50,7 @@ const char *hnk__lmdb_version(void)
     return text;
 }
 
-/* Environment ------------------------------------------------------------------------------------------------------- */
+/* Environment ------------------------------------------------------------------------------------------------------ */
 
 hnk_status hnk__environment_open(
     const char *directory, uint64_t map_bytes, unsigned readers_max, hnk__environment **out, hnk_error *error)
@@ -68,8 +68,9 @@ hnk_status hnk__environment_open(
         environment->pool[i].environment = environment;
     }
 
-    /* NOTLS: a task may end a read on another thread than it began it on. NOSYNC: see hnk_sync_mode. Never WRITEMAP: with it a
-     * full disk is a SIGBUS. The map is made large once: growing it under a live reader moves his pages away. */
+    /* NOTLS: a task may end a read on another thread than it began it on. NOSYNC: see hnk_sync_mode. Never WRITEMAP:
+     * with it a full disk is a SIGBUS. The map is made large once: growing it under a live reader moves his pages
+     * away. */
     if ((code = mdb_env_create(&environment->raw)) != 0 ||
         (code = mdb_env_set_mapsize(environment->raw, (size_t)map_bytes)) != 0 ||
         (code = mdb_env_set_maxreaders(environment->raw, readers_max)) != 0 ||
@@ -139,7 +140,7 @@ int hnk__environment_file(const hnk__environment *environment)
     return file;
 }
 
-/* Reading ----------------------------------------------------------------------------------------------------------- */
+/* Reading ---------------------------------------------------------------------------------------------------------- */
 
 /* Where a thread looks for a free reader first: its own last one, so that its cache line stays with it. */
 static unsigned *pool_hint(void)
@@ -211,7 +212,8 @@ void hnk__read_end(hnk__txn **txn)
         return;
     }
     mdb_txn_reset(ending->raw);
-    /* Sequentially consistent: hnk_lease_release() then asks whether the store is closing, which asks who is still out. */
+    /* Sequentially consistent: hnk_lease_release() then asks whether the store is closing, which asks who is still
+     * out. */
     atomic_store(&ending->taken, false);
 }
 
@@ -228,7 +230,7 @@ bool hnk__readers_out(hnk__environment *environment)
     return false;
 }
 
-/* Writing ------------------------------------------------------------------------------------------------------------ */
+/* Writing ---------------------------------------------------------------------------------------------------------- */
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out)
 {
@@ -278,7 +280,7 @@ void hnk__write_abort(hnk__txn **txn)
     free(ending);
 }
 
-/* Rows ---------------------------------------------------------------------------------------------------------------- */
+/* Rows ------------------------------------------------------------------------------------------------------------- */
 
 static MDB_val as_value(const hnk__key *key)
 {
@@ -316,7 +318,7 @@ hnk_status hnk__row_delete(hnk__txn *txn, const hnk__key *key)
     return from_lmdb(mdb_del(txn->raw, txn->environment->rows, &name, NULL));
 }
 
-/* Cursors: an hnk__cursor is LMDB's own ------------------------------------------------------------------------------- */
+/* Cursors: an hnk__cursor is LMDB's own ---------------------------------------------------------------------------- */
 
 static hnk_status cursor_move(hnk__cursor *cursor, MDB_val *name, MDB_cursor_op op, hnk_bytes *out_key, hnk_bytes *out_row)
 {
@@ -360,7 +362,7 @@ void hnk__cursor_close(hnk__cursor **cursor)
     *cursor = NULL;
 }
 
-/* Free pages ------------------------------------------------------------------------------------------------------------ */
+/* Free pages ------------------------------------------------------------------------------------------------------- */
 
 /* Keeps the smallest transaction number in a line of mdb_reader_list(): "pid thread txn", or "-" for none. */
 static int oldest_of(const char *line, void *context)

@@ -229,7 +229,8 @@ static hnk_status verify_bucket(verifier *verifying, uint32_t id)
     return verify_slots(verifying, id, &row);
 }
 
-/* Whether a record of the snapshot names this blob. One that came after the snapshot is named by the newest generation of its bucket or later. */
+/* Whether a record of the snapshot names this blob. One that came after the snapshot is named by the newest
+ * generation of its bucket or later. */
 static bool is_named(void *context, hnk__blob_name name, uint64_t size)
 {
     verifier *verifying = context;

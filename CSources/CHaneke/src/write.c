@@ -1,4 +1,5 @@
-/* write.c: one write transaction, from taking the turn to what follows the commit; and the writes that callers ask for. */
+/* write.c: one write transaction, from taking the turn to what follows the commit; and the writes that callers ask
+ * for. */
 #include "internal.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The transaction ----------------------------------------------------------------------------------------------------- */
+/* The transaction -------------------------------------------------------------------------------------------------- */
 
 /* Makes room for one more element. */
 static bool room_for_one(void **array, size_t count, size_t *room, size_t element)
@@ -192,7 +193,7 @@ hnk_status hnk__write_touch(hnk__write *write, hnk_bucket *bucket, hnk__touched 
     return HNK_OK;
 }
 
-/* Slots ---------------------------------------------------------------------------------------------------------------- */
+/* Slots ------------------------------------------------------------------------------------------------------------ */
 
 hnk_status hnk__slot_zero(hnk__write *write, hnk__touched *in, uint32_t slot)
 {
@@ -251,14 +252,15 @@ static hnk_status slot_take(hnk__write *write, hnk__touched *in, const hnk__key 
     return hnk__row_put(write->txn, &key, (hnk_bytes){ row, 1 + stored });
 }
 
-/* Entries ---------------------------------------------------------------------------------------------------------------- */
+/* Entries ---------------------------------------------------------------------------------------------------------- */
 
 static hnk__blob_name blob_of(const hnk__header *header)
 {
     return (hnk__blob_name){ header->bucket_id, header->slot, header->generation };
 }
 
-/* Finds the record of `key` as writers need it: proven to the header, with its charge. HNK_DAMAGED if it can't be believed. */
+/* Finds the record of `key` as writers need it: proven to the header, with its charge. HNK_DAMAGED if it can't be
+ * believed. */
 hnk_status hnk__entry_find(hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge)
 {
     hnk_bytes row;

@@ -1,4 +1,5 @@
-/* writer.c: values that come in pieces. A draft file takes them; the commit decides whether it becomes a blob or a row. */
+/* writer.c: values that come in pieces. A draft file takes them; the commit decides whether it becomes a blob or a
+ * row. */
 #include "internal.h"
 
 #include <stdlib.h>
