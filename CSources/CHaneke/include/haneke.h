@@ -116,8 +116,8 @@ typedef enum HNK_OPEN_ENUM hnk_status {
     HNK_OK HNK_SWIFT_NAME("ok") = 0,
 
     HNK_NOT_FOUND HNK_SWIFT_NAME("notFound") = 1,                    /* no such entry, or no further one */
-    HNK_EXPIRED HNK_SWIFT_NAME("expired") = 2,                       /* there, but its lifetime is over (HNK_GET_EXPIRED) */
-    HNK_DAMAGED HNK_SWIFT_NAME("damaged") = 3,                       /* it failed its checksum: counted, and removed soon */
+    HNK_EXPIRED HNK_SWIFT_NAME("expired") = 2,                       /* there, but its lifetime is over */
+    HNK_DAMAGED HNK_SWIFT_NAME("damaged") = 3,                       /* failed its checksum: counted, removed soon */
 
     HNK_ERROR_IO HNK_SWIFT_NAME("io") = -1,                          /* the system refused; see hnk_error.os_error */
     HNK_ERROR_MEMORY HNK_SWIFT_NAME("memory") = -2,                  /* no memory */
