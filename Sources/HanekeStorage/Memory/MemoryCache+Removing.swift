@@ -8,11 +8,9 @@ extension MemoryCache {
     /// O(removed), most of it without the lock.
     public func removeAll() {
         var (leaving, delegate, reportsRemovals) = state.withLock { state in
-            var emptied = EntryTable<Key, Value>()
-            swap(&emptied, &state.table)
-            state.statistics.removals += emptied.count
+            state.statistics.removals += state.table.count
             state.flights = [:]
-            return (emptied, state.delegate, state.reportsRemovals)
+            return (state.table.handOver(), state.delegate, state.reportsRemovals)
         }
         while leaving.coldest != EntryTable<Key, Value>.none {
             var departures = Departures<Key, Value>()

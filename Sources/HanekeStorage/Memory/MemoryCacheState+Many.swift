@@ -49,5 +49,7 @@ extension MemoryCacheState {
                 dismiss(table.coldest, .pressure(level), departures: &departures)
             }
         }
+        // Nothing is left in the empty table but its own memory, which is wanted too.
+        if table.count == 0 { _ = table.handOver() }
     }
 }

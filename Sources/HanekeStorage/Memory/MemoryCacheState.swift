@@ -5,8 +5,7 @@
 /// No method calls the user's code except for comparing keys; what leaves is appended to `departures`.
 @usableFromInline
 struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline
-    typealias Leaving = Departures<Key, Value>
+    @usableFromInline typealias Leaving = Departures<Key, Value>
 
     /// A value that was found, and what is needed to drop it should it turn out to be discarded.
     @usableFromInline
@@ -23,24 +22,15 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    @usableFromInline
-    var table = EntryTable<Key, Value>()
-    @usableFromInline
-    var name: String
-    @usableFromInline
-    var countLimit: Int
-    @usableFromInline
-    var totalCostLimit: Int
-    @usableFromInline
-    var evictsObjectsWithDiscardedContent = true
-    @usableFromInline
-    var reportsRemovals = false
-    @usableFromInline
-    weak var delegate: (any MemoryCacheDelegate<Key, Value>)?
-    @usableFromInline
-    var statistics = MemoryCacheStatistics()
-    @usableFromInline
-    var flights: [FlightKey<Key>: Flight<Key, Value>] = [:]
+    @usableFromInline var table = EntryTable<Key, Value>()
+    @usableFromInline var name: String
+    @usableFromInline var countLimit: Int
+    @usableFromInline var totalCostLimit: Int
+    @usableFromInline var evictsObjectsWithDiscardedContent = true
+    @usableFromInline var reportsRemovals = false
+    @usableFromInline weak var delegate: (any MemoryCacheDelegate<Key, Value>)?
+    @usableFromInline var statistics = MemoryCacheStatistics()
+    @usableFromInline var flights: [FlightKey<Key>: Flight<Key, Value>] = [:]
 
     @inlinable
     init(name: String, countLimit: Int, totalCostLimit: Int) {
