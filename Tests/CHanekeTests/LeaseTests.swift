@@ -12,7 +12,7 @@ import Testing
         #expect(fixture.bucket.set([1], value, metadata: [5, 6]) == .ok)
         let lease = try #require(fixture.bucket.lease([1]).1)
         func expectUnchanged(_ comment: Comment) {
-            #expect(lease.value == value && lease.metadata == [5, 6] && lease.entry.key.array == [1], comment)
+            #expect(lease.value == value && lease.metadata == [5, 6] && lease.key == [1], comment)
         }
         #expect(fixture.bucket.set([1], sample(size, seed: 2)) == .ok)
         expectUnchanged("overwritten")

@@ -5,8 +5,13 @@ import Testing
 final class Bucket: @unchecked Sendable {
     // Sendable: haneke.h, Threads: any handle on any thread.
     let raw: OpaquePointer
+    /// What must not go before the bucket does: its directory.
+    private let keeping: AnyObject?
 
-    init(adopting raw: OpaquePointer) { self.raw = raw }
+    init(adopting raw: OpaquePointer, keeping: AnyObject? = nil) {
+        self.raw = raw
+        self.keeping = keeping
+    }
 
     deinit { hnk_bucket_close(raw) }
 
@@ -163,6 +168,7 @@ final class Lease: @unchecked Sendable {
 
     var value: [UInt8] { hnk_lease_value(raw).array }
     var metadata: [UInt8] { hnk_lease_metadata(raw).array }
+    var key: [UInt8] { entry.key.array }
 
     var entry: hnk_entry {
         var entry = hnk_entry()

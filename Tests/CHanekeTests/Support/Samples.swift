@@ -74,7 +74,7 @@ struct Fixture {
     ) throws {
         directory = try TemporaryDirectory()
         store = try Store(directory.path, change)
-        bucket = try store.bucket {
+        bucket = try store.bucket(keeping: directory) {
             $0.fields = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES
             $0.capacity_bytes = capacity
             $0.entries_max = entriesMax

@@ -38,7 +38,9 @@ final class Store: @unchecked Sendable {
         return status
     }
 
-    func bucket(_ name: String = "test", _ change: (inout hnk_bucket_options) -> Void = { _ in }) throws -> Bucket {
+    func bucket(
+        _ name: String = "test", keeping: AnyObject? = nil, _ change: (inout hnk_bucket_options) -> Void = { _ in }
+    ) throws -> Bucket {
         var options = hnk_bucket_options()
         options.struct_size = UInt32(MemoryLayout<hnk_bucket_options>.size)
         change(&options)
@@ -46,7 +48,7 @@ final class Store: @unchecked Sendable {
         var error = hnk_error()
         let status = lend(Array(name.utf8)) { hnk_bucket_open(self.raw, $0, &options, &raw, &error) }
         guard status == .ok, let raw else { throw Failure(status, error) }
-        return Bucket(adopting: raw)
+        return Bucket(adopting: raw, keeping: keeping)
     }
 
     func drop(_ name: String) -> hnk_status { lend(Array(name.utf8)) { hnk_store_drop_bucket(raw, $0, nil) } }
