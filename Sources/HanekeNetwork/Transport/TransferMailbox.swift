@@ -1,4 +1,4 @@
-// Where the loop's thread, which brings the bytes of one response, meets the task that reads them.
+// Where the thread that brings the bytes of one response meets the task that reads them.
 import Foundation
 import Synchronization
 
@@ -69,6 +69,20 @@ final class TransferMailbox: Sendable {
         }
         reader?.resume(returning: (.bytes(Data(bytes)), false))
         return acceptance
+    }
+
+    /// For a writer that can't take bytes back: they are always kept, while somebody reads. True if it should pause until
+    /// the reader's `wasPaused`.
+    func deliverAll(_ bytes: Data) -> Bool {
+        let (isFull, reader) = state.withLock { state -> (Bool, BodyReader?) in
+            guard state.end == nil else { return (false, nil) }
+            if !state.bodyReaders.isEmpty { return (false, state.bodyReaders.removeFirst()) }
+            state.buffer.append(bytes)
+            state.isPaused = state.buffer.count >= Self.bufferBytesMax
+            return (state.isPaused, nil)
+        }
+        reader?.resume(returning: (.bytes(bytes), false))
+        return isFull
     }
 
     /// The first end counts. Bytes that came before are still read, unless the reader itself gave up.
