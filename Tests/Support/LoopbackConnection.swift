@@ -104,6 +104,10 @@ public final class LoopbackConnection: Sendable {
         while bytes.range(of: blankLine) == nil {
             guard let more = try receive() else { return nil }
             bytes.append(more)
+            // A TLS greeting, for one: its sender would wait for an answer for ever.
+            guard bytes.first.map({ (0x41...0x5A).contains($0) }) ?? true else {
+                throw LoopbackError("no HTTP request")
+            }
         }
         guard let end = bytes.range(of: blankLine) else { return nil }
         let head = String(decoding: bytes[..<end.upperBound], as: UTF8.self)

@@ -132,15 +132,16 @@ struct CurlTransportTests {
 
     @Test("N-101: a refused connection is an error of its own")
     func refused() async throws {
-        let server = try LoopbackServer { _ in .response() }
-        let url = server.urlString()
-        server.stop()
-        _ = try? await get(url)
-        let gone = try LoopbackServer { _ in .response() }
-        gone.stop()
         let error = await expectFailure(.connect) { try await get("http://127.0.0.1:1/") }
         #expect(error?.isTransient == true)
         #expect(error?.underlying != nil)
+    }
+
+    @Test("N-084: a server that speaks no TLS is a TLS error, not a response")
+    func noTLS() async throws {
+        let server = try LoopbackServer { _ in .response() }
+        let error = await expectFailure(.tls) { try await get("https://127.0.0.1:\(server.port)/") }
+        #expect(error?.isTransient == false)
     }
 
     @Test("N-102: libcurl connects to the address that the lookup gave")
