@@ -3,7 +3,9 @@
     import Foundation
     import Synchronization
 
-    /// The thread that owns the multi handle and all transfers. Others talk to it by commands.
+    /// The thread that owns the multi handle and all transfers.
+    ///
+    /// Others talk to it by commands.
     ///
     /// A mutex guards the line of commands and the handle that wakes the thread, nothing else: transfers are touched by
     /// the thread alone.
@@ -41,12 +43,16 @@
             self.proxies = proxies
         }
 
-        /// Hands over a command; the first one starts the thread. Throws `.transportClosed` after `close`.
+        /// Hands over a command; the first one starts the thread.
+        ///
+        /// Throws `.transportClosed` after `close`.
         func post(_ command: Command) throws(NetworkError) {
             if let problem = enqueue(command) { throw problem }
         }
 
-        /// Ends the thread and every transfer in flight with `.transportClosed`. Returns at once.
+        /// Ends the thread and every transfer in flight with `.transportClosed`.
+        ///
+        /// Returns at once.
         func close() {
             state.withLock { state in
                 state.isClosed = true

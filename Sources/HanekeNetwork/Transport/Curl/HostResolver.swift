@@ -11,7 +11,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// Finds the addresses of host names. A name is looked up once however many ask, and remembered for a minute.
+/// Finds the addresses of host names.
+///
+/// A name is looked up once however many ask, and remembered for a minute.
 ///
 /// Threads exist only while there is something to look up. A name server that never answers holds one thread for each
 /// name asked of it, so only `threadsMax` different stuck names can delay others.

@@ -45,7 +45,9 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler(nil)
     }
 
-    /// Certificates are checked by the system; a 401 is the response. Foundation on Linux fails instead of delivering it.
+    /// Certificates are checked by the system; a 401 is the response.
+    ///
+    /// Foundation on Linux fails instead of delivering it.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -32,7 +32,9 @@ public final class URLSessionTransport: Transport {
 
     deinit { session.finishTasksAndInvalidate() }
 
-    /// Sends the request and returns with the head. Throws `NetworkError` or `CancellationError`.
+    /// Sends the request and returns with the head.
+    ///
+    /// Throws `NetworkError` or `CancellationError`.
     public func execute(_ request: TransportRequest) async throws -> TransportExchange {
         try Task.checkCancellation()
         let task = session.dataTask(with: try Self.urlRequest(request))
@@ -57,7 +59,9 @@ public final class URLSessionTransport: Transport {
     }
 }
 
-/// The reader's end of one exchange. Released before the end, it cancels.
+/// The reader's end of one exchange.
+///
+/// Released before the end, it cancels.
 private final class URLSessionBody: TransportBody {
     private let exchange: URLSessionExchange
     /// Keeps the session open while the body is read.
