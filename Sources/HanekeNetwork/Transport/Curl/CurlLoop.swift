@@ -17,7 +17,7 @@
             case drop(id: UInt64)
         }
 
-        // One field. libcurl-thread(3): curl_multi_wakeup may be called from any thread, and it is all that others call.
+        // One field. libcurl-thread(3): curl_multi_wakeup may be called from any thread; others call nothing else.
         private struct MultiHandle: @unchecked Sendable {
             let raw: UnsafeMutableRawPointer
         }

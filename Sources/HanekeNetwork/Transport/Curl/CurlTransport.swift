@@ -10,11 +10,11 @@
     /// on other threads, so a silent name server holds up nobody else. Proxies are those of the environment
     /// (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), read once when the transport is made.
     ///
-    /// Over TLS, libcurl 7.88 does not tell a connection that was cut from one that was closed: a body without length and
-    /// chunks then ends where the bytes end, as over plain TCP. Responses with a length or chunks are always checked.
+    /// Over TLS, libcurl 7.88 does not tell a connection that was cut from one that was closed: a body with neither
+    /// length nor chunks then ends where the bytes end, as over plain TCP. Other bodies are always checked.
     ///
-    /// Making one costs nothing; the first request starts the thread. It ends with `shutdown()` or the last reference; a
-    /// body that is still read counts as a reference.
+    /// Making one costs nothing; the first request starts the thread. It ends with `shutdown()` or the last reference,
+    /// and a body that is still read counts as a reference.
     public final class CurlTransport: Transport {
         /// The transport that clients share unless they are given another.
         public static let shared = CurlTransport()

@@ -1,5 +1,5 @@
-// Name lookups on threads of their own. libcurl can't give up a lookup: removing a transfer in that phase would make the
-// loop's thread, and with it every other transfer, wait for the name server.
+// Name lookups on threads of their own. libcurl can't give up a lookup: removing a transfer in that phase would make
+// the loop's thread, and with it every other transfer, wait for the name server.
 import Foundation
 import Synchronization
 

@@ -7,8 +7,8 @@ import Synchronization
 
 /// The transport of Apple's platforms: one `URLSession` without cache, cookies and redirects.
 ///
-/// It differs from `CurlTransport` where `URLSession` does: bodies come unpacked, field lines come in no order and joined
-/// by name, trailers are lost, and the time to connect counts towards the first byte. On Linux it serves comparison.
+/// It differs from `CurlTransport` where `URLSession` does: bodies come unpacked, field lines come in no order and
+/// joined by name, trailers are lost, and the time to connect counts towards the first byte. On Linux it serves comparison.
 public final class URLSessionTransport: Transport {
     /// The transport that clients share unless they are given another.
     public static let shared = URLSessionTransport()
