@@ -1,0 +1,48 @@
+// The state's operations on many entries.
+
+extension MemoryCacheState {
+    /// An entry as it stood when a copy of all was made.
+    struct Snapshot: Sendable {
+        let key: Key
+        let value: Value
+        let hash: Int
+        let id: UInt64
+        let touched: UInt64
+    }
+
+    /// A copy of all entries, coldest first: O(count log count).
+    func snapshot() -> [Snapshot] {
+        var entries: [Snapshot] = []
+        entries.reserveCapacity(table.count)
+        for slot in table.slots {
+            guard let key = slot.key, let value = slot.value else { continue }
+            entries.append(Snapshot(key: key, value: value, hash: slot.hash, id: slot.id, touched: slot.touched))
+        }
+        return entries.sorted { $0.touched < $1.touched }
+    }
+
+    mutating func dropExpired(now: Duration, departures: inout Leaving) {
+        let none = EntryTable<Key, Value>.none
+        while case let slot = table.firstExpired(at: now), slot != none {
+            dismiss(slot, .expired, departures: &departures)
+        }
+    }
+
+    mutating func relieve(_ level: MemoryPressureLevel, now: Duration, departures: inout Leaving) {
+        if level == .normal { return }
+        let none = EntryTable<Key, Value>.none
+        let isCostly = table.totalCost > 0
+        let keptCost = level == .critical ? 0 : table.totalCost / 2
+        let keptCount = level == .critical ? 0 : table.count / 2
+        dropExpired(now: now, departures: &departures)
+        if level == .warning, isCostly {
+            while table.totalCost > keptCost, table.coldestCosted != none {
+                dismiss(table.coldestCosted, .pressure(level), departures: &departures)
+            }
+        } else {
+            while table.count > keptCount {
+                dismiss(table.coldest, .pressure(level), departures: &departures)
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// Everything that a memory cache's lock protects, and the rules by which entries come and go.
+
+/// The state of a cache: entries, limits, counters.
+///
+/// No method calls the user's code except for comparing keys; what leaves is appended to `departures`.
+struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    typealias Leaving = Departures<Key, Value>
+
+    /// A value that was found, and what is needed to drop it should it turn out to be discarded.
+    struct Found: Sendable {
+        let value: Value
+        let id: UInt64
+        let mayBeDiscarded: Bool
+    }
+
+    var table = EntryTable<Key, Value>()
+    var name: String
+    var countLimit: Int
+    var totalCostLimit: Int
+    var evictsObjectsWithDiscardedContent = true
+    var reportsRemovals = false
+    weak var delegate: (any MemoryCacheDelegate<Key, Value>)?
+    var statistics = MemoryCacheStatistics()
+
+    init(name: String, countLimit: Int, totalCostLimit: Int) {
+        self.name = name
+        self.countLimit = max(0, countLimit)
+        self.totalCostLimit = max(0, totalCostLimit)
+    }
+
+    // MARK: Reading
+
+    mutating func get(_ key: Key, hash: Int, now: Duration, departures: inout Leaving) -> Found? {
+        let slot = findAlive(key, hash: hash, now: now, departures: &departures)
+        guard slot != EntryTable<Key, Value>.none, let found = found(at: slot) else {
+            statistics.misses += 1
+            return nil
+        }
+        statistics.hits += 1
+        table.touch(slot)
+        return found
+    }
+
+    /// Looks without using: nothing is counted, touched or dropped.
+    func peek(_ key: Key, hash: Int, now: Duration) -> Found? {
+        let slot = table.find(key, hash: hash)
+        guard slot != EntryTable<Key, Value>.none, !table.isExpired(slot, at: now) else { return nil }
+        return found(at: slot)
+    }
+
+    private func found(at slot: Int) -> Found? {
+        guard let value = table.slots[slot].value else { return nil }
+        return Found(
+            value: value, id: table.slots[slot].id,
+            mayBeDiscarded: evictsObjectsWithDiscardedContent && table.slots[slot].isDiscardable)
+    }
+
+    /// The slot of the key, or `none`; an expired entry is dropped on the way, for it counts as absent.
+    private mutating func findAlive(_ key: Key, hash: Int, now: Duration, departures: inout Leaving) -> Int {
+        let slot = table.find(key, hash: hash)
+        guard slot != EntryTable<Key, Value>.none, table.isExpired(slot, at: now) else { return slot }
+        dismiss(slot, .expired, departures: &departures)
+        return EntryTable<Key, Value>.none
+    }
+
+    // MARK: Writing
+
+    /// A value on its way in.
+    struct Incoming {
+        let key: Key
+        let hash: Int
+        let value: Value
+        let cost: Int
+        let deadline: Duration?
+        let isDiscardable: Bool
+    }
+
+    /// Stores a value, or returns false if it alone exceeds the cost limit.
+    ///
+    /// Room is made before the entry comes in: it can't be its own victim, and no limit is exceeded for a moment.
+    mutating func set(_ incoming: Incoming, now: Duration, departures: inout Leaving) -> Bool {
+        let old = findAlive(incoming.key, hash: incoming.hash, now: now, departures: &departures)
+        let isReplacement = old != EntryTable<Key, Value>.none
+        if totalCostLimit > 0, incoming.cost > totalCostLimit {
+            statistics.refused += 1
+            if isReplacement { dismiss(old, .removed, departures: &departures) }
+            return false
+        }
+        if isReplacement {
+            dismiss(old, .replaced, departures: &departures)
+        } else {
+            statistics.inserts += 1
+        }
+        makeRoom(entries: 1, cost: incoming.cost, now: now, departures: &departures)
+        let slot = table.insert(
+            incoming.key, hash: incoming.hash, value: incoming.value, cost: incoming.cost,
+            isDiscardable: incoming.isDiscardable)
+        if let deadline = incoming.deadline { table.setDeadline(deadline, of: slot) }
+        return true
+    }
+
+    mutating func remove(_ key: Key, hash: Int, now: Duration, departures: inout Leaving) -> Value? {
+        let slot = findAlive(key, hash: hash, now: now, departures: &departures)
+        guard slot != EntryTable<Key, Value>.none else { return nil }
+        let value = table.slots[slot].value
+        dismiss(slot, .removed, departures: &departures)
+        return value
+    }
+
+    /// Removes the entry only if it is still the one that the insertion `id` made; returns whether it was.
+    @discardableResult
+    mutating func remove(
+        _ key: Key, hash: Int, id: UInt64, reason: MemoryCacheRemovalReason, departures: inout Leaving
+    ) -> Bool {
+        let slot = table.find(key, hash: hash)
+        guard slot != EntryTable<Key, Value>.none, table.slots[slot].id == id else { return false }
+        dismiss(slot, reason, departures: &departures)
+        return true
+    }
+
+    // MARK: Limits
+
+    /// Evicts until so many more entries of so much more cost fit: the expired, then the coldest that cost something
+    /// while the cost is too high, then the coldest while there are too many.
+    mutating func makeRoom(entries: Int, cost: Int, now: Duration, departures: inout Leaving) {
+        let none = EntryTable<Key, Value>.none
+        while !(fits(cost: cost) && fits(entries: entries)) {
+            let slot = table.firstExpired(at: now)
+            guard slot != none else { break }
+            dismiss(slot, .expired, departures: &departures)
+        }
+        while !fits(cost: cost), table.coldestCosted != none {
+            dismiss(table.coldestCosted, .costLimit, departures: &departures)
+        }
+        while !fits(entries: entries), table.coldest != none {
+            dismiss(table.coldest, .countLimit, departures: &departures)
+        }
+    }
+
+    private func fits(cost: Int) -> Bool {
+        totalCostLimit == 0 || table.totalCost + UInt128(cost) <= UInt128(totalCostLimit)
+    }
+
+    private func fits(entries: Int) -> Bool {
+        // Subtracted, for a count limit may be Int.max.
+        countLimit == 0 || table.count <= countLimit - entries
+    }
+
+    /// Takes an entry out, counts it and hands it to the departures.
+    mutating func dismiss(_ slot: Int, _ reason: MemoryCacheRemovalReason, departures: inout Leaving) {
+        let taken = table.take(slot)
+        guard let key = taken.key, let value = taken.value else { return }
+        statistics.count(reason)
+        let isReported = !reason.isAskedFor || reportsRemovals
+        if isReported { departures.delegate = delegate }
+        departures.append(
+            Departure(
+                key: key, value: value, reason: reason, isDiscardable: taken.isDiscardable, isReported: isReported))
+    }
+}
