@@ -52,15 +52,16 @@ final class FetchCore<Value: Sendable>: Sendable {
     private let callbackQueue: DispatchQueue
 
     /// A pending fetch. Its closures will run on `callbackQueue`.
-    init(callbackQueue: DispatchQueue) {
+    init(observers: [Observer] = [], callbackQueue: DispatchQueue) {
         self.callbackQueue = callbackQueue
-        state = Mutex(State())
+        state = Mutex(State(observers: observers))
     }
 
-    /// A fetch that has its outcome already: closures run as they are attached.
-    init(settled outcome: Outcome, callbackQueue: DispatchQueue) {
+    /// A fetch that has its outcome already: closures run as they are attached, `observers` before this returns.
+    init(settled outcome: Outcome, observers: [Observer] = [], callbackQueue: DispatchQueue) {
         self.callbackQueue = callbackQueue
         state = Mutex(State(phase: .settled(outcome)))
+        for observer in observers { serve(observer, outcome) }
     }
 
     // MARK: Reading

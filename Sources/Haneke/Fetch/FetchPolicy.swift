@@ -1,6 +1,6 @@
 /// Which places a fetch may ask for a value.
 public struct FetchPolicy: Sendable, Hashable {
-    enum Kind: Sendable, Hashable {
+    enum Kind: Sendable, Hashable, CaseIterable {
         case cacheFirst, reload, cacheOnly
     }
 
