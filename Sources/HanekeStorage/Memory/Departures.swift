@@ -1,21 +1,44 @@
 // What leaves a cache during one call: collected under the lock, reported and released after it.
 
 /// An entry that left.
+@usableFromInline
 struct Departure<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline
     let key: Key
+    @usableFromInline
     let value: Value
+    @usableFromInline
     let reason: MemoryCacheRemovalReason
+    @usableFromInline
     let isDiscardable: Bool
+    @usableFromInline
     let isReported: Bool
+
+    @inlinable
+    init(key: Key, value: Value, reason: MemoryCacheRemovalReason, isDiscardable: Bool, isReported: Bool) {
+        self.key = key
+        self.value = value
+        self.reason = reason
+        self.isDiscardable = isDiscardable
+        self.isReported = isReported
+    }
 }
 
 /// The entries that left in one call, in order, and who is to hear of it.
+@usableFromInline
 struct Departures<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline
     var delegate: (any MemoryCacheDelegate<Key, Value>)?
     // Mostly one entry leaves, and then no array is made.
-    private var first: Departure<Key, Value>?
-    private var rest: [Departure<Key, Value>] = []
+    @usableFromInline
+    var first: Departure<Key, Value>?
+    @usableFromInline
+    var rest: [Departure<Key, Value>] = []
 
+    @inlinable
+    init() {}
+
+    @inlinable
     mutating func append(_ departure: Departure<Key, Value>) {
         if first == nil {
             first = departure
@@ -27,13 +50,15 @@ struct Departures<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Calls the delegate and asks discardable content to discard; to be called without the lock.
     ///
     /// - Parameter incoming: Content that the call has stored: when it replaces itself it does not leave.
+    @inlinable
     func settle(from cache: MemoryCache<Key, Value>, incoming: (any DiscardableContent)? = nil) {
         guard let first else { return }
         settle(first, from: cache, incoming: incoming)
         for departure in rest { settle(departure, from: cache, incoming: incoming) }
     }
 
-    private func settle(
+    @inlinable
+    func settle(
         _ departure: Departure<Key, Value>, from cache: MemoryCache<Key, Value>, incoming: (any DiscardableContent)?
     ) {
         if departure.isReported {

@@ -4,51 +4,77 @@
 // when its key came in: a key object that changes its hash afterwards can be missed, but never breaks the table.
 // It is also in one of two recency lists. Entries that cost nothing have a list of their own, so that the coldest
 // entry whose eviction lowers the cost is found at once, however many free ones are colder.
+//
+// What a read or a write runs through is inlinable, here and in the files around, so that the caller's module
+// compiles it for its own types; through the generic code it would be many times slower.
 
 /// Entries by key and by recency; every operation is O(1), the heap of deadlines apart.
+@usableFromInline
 struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The index that points nowhere.
+    @inlinable
     static var none: Int { -1 }
 
+    @usableFromInline
     struct Slot: Sendable {
-        var key: Key?
-        var value: Value?
-        var hash = 0
-        var cost = 0
+        @usableFromInline var key: Key?
+        @usableFromInline var value: Value?
+        @usableFromInline var hash = 0
+        @usableFromInline var cost = 0
         /// Which insertion made the entry: tells it from a later one under the same key.
-        var id: UInt64 = 0
+        @usableFromInline var id: UInt64 = 0
         /// When the entry was last used, counted in uses of this table.
-        var touched: UInt64 = 0
-        var isDiscardable = false
+        @usableFromInline var touched: UInt64 = 0
+        @usableFromInline var isDiscardable = false
         /// Where the entry's deadline is in the heap, or `none`: it never expires.
-        var heapIndex = -1
-        var nextInBucket = -1
-        var colder = -1
-        var hotter = -1
+        @usableFromInline var heapIndex = -1
+        @usableFromInline var nextInBucket = -1
+        @usableFromInline var colder = -1
+        @usableFromInline var hotter = -1
+
+        @inlinable
+        init() {}
     }
 
     /// One recency list: the slots at its ends.
-    private struct Ends: Sendable {
-        var coldest = -1
-        var hottest = -1
+    @usableFromInline
+    struct Ends: Sendable {
+        @usableFromInline var coldest = -1
+        @usableFromInline var hottest = -1
+
+        @inlinable
+        init() {}
     }
 
+    @usableFromInline
     var slots: [Slot] = []
     /// Deadlines in heap order, earliest first; kept by EntryTable+Deadlines.swift.
+    @usableFromInline
     var deadlines: [Deadline] = []
-    private var buckets = [Int](repeating: -1, count: 16)
-    private var firstFree = -1
-    private var costed = Ends()
-    private var costless = Ends()
-    private var uses: UInt64 = 0
+    @usableFromInline
+    var buckets = [Int](repeating: -1, count: 16)
+    @usableFromInline
+    var firstFree = -1
+    @usableFromInline
+    var costed = Ends()
+    @usableFromInline
+    var costless = Ends()
+    @usableFromInline
+    var uses: UInt64 = 0
 
-    private(set) var count = 0
+    @usableFromInline
+    var count = 0
     /// The true sum: costs near `Int.max` neither trap nor saturate here.
-    private(set) var totalCost: UInt128 = 0
+    @usableFromInline
+    var totalCost: UInt128 = 0
+
+    @inlinable
+    init() {}
 
     // MARK: Finding
 
     /// The slot of the key, or `none`.
+    @inlinable
     func find(_ key: Key, hash: Int) -> Int {
         var slot = buckets[bucket(of: hash)]
         while slot != Self.none {
@@ -59,6 +85,7 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// The least recently used slot, or `none`.
+    @inlinable
     var coldest: Int {
         if costed.coldest == Self.none { return costless.coldest }
         if costless.coldest == Self.none { return costed.coldest }
@@ -67,18 +94,26 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// The least recently used slot whose cost is not zero, or `none`.
+    @inlinable
     var coldestCosted: Int { costed.coldest }
 
     // MARK: Changing
 
     /// Adds an entry as the most recently used; the key must be absent.
+    @inlinable
     mutating func insert(_ key: Key, hash: Int, value: Value, cost: Int, isDiscardable: Bool) -> Int {
         if count == buckets.count { grow() }
         uses += 1
         let home = bucket(of: hash)
-        let filled = Slot(
-            key: key, value: value, hash: hash, cost: cost, id: uses, touched: uses, isDiscardable: isDiscardable,
-            nextInBucket: buckets[home])
+        var filled = Slot()
+        filled.key = key
+        filled.value = value
+        filled.hash = hash
+        filled.cost = cost
+        filled.id = uses
+        filled.touched = uses
+        filled.isDiscardable = isDiscardable
+        filled.nextInBucket = buckets[home]
         var slot = firstFree
         if slot == Self.none {
             slot = slots.count
@@ -95,6 +130,7 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Makes the entry the most recently used.
+    @inlinable
     mutating func touch(_ slot: Int) {
         uses += 1
         slots[slot].touched = uses
@@ -104,8 +140,9 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Takes an entry out of the table and hands it over, so that the caller decides where it is released.
+    @inlinable
     mutating func take(_ slot: Int) -> Slot {
-        dropDeadline(of: slot)
+        if slots[slot].heapIndex != Self.none { dropDeadline(of: slot) }
         unlink(slot)
         leaveBucket(slot)
         var emptied = Slot()
@@ -119,7 +156,8 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     // MARK: Recency
 
-    private mutating func link(_ slot: Int) {
+    @inlinable
+    mutating func link(_ slot: Int) {
         let isCosted = slots[slot].cost > 0
         let hottest = isCosted ? costed.hottest : costless.hottest
         slots[slot].colder = hottest
@@ -134,7 +172,8 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    private mutating func unlink(_ slot: Int) {
+    @inlinable
+    mutating func unlink(_ slot: Int) {
         let isCosted = slots[slot].cost > 0
         let colder = slots[slot].colder
         let hotter = slots[slot].hotter
@@ -157,9 +196,11 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // MARK: Buckets
 
     /// The number of buckets is a power of two.
-    private func bucket(of hash: Int) -> Int { hash & (buckets.count - 1) }
+    @inlinable
+    func bucket(of hash: Int) -> Int { hash & (buckets.count - 1) }
 
-    private mutating func leaveBucket(_ slot: Int) {
+    @inlinable
+    mutating func leaveBucket(_ slot: Int) {
         let home = bucket(of: slots[slot].hash)
         let next = slots[slot].nextInBucket
         if buckets[home] == slot {
@@ -172,7 +213,8 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Doubles the buckets and chains every slot anew; called only when no slot is free.
-    private mutating func grow() {
+    @inlinable
+    mutating func grow() {
         buckets = [Int](repeating: Self.none, count: buckets.count * 2)
         for slot in slots.indices where slots[slot].key != nil {
             let home = bucket(of: slots[slot].hash)

@@ -11,6 +11,7 @@ extension MemoryCache {
             var emptied = EntryTable<Key, Value>()
             swap(&emptied, &state.table)
             state.statistics.removals += emptied.count
+            state.flights = [:]
             return (emptied, state.delegate, state.reportsRemovals)
         }
         while leaving.coldest != EntryTable<Key, Value>.none {

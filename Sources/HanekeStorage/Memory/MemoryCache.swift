@@ -1,4 +1,4 @@
-internal import Synchronization
+public import Synchronization
 
 /// Values in memory under keys, within strict limits: the least recently used leave first.
 ///
@@ -15,12 +15,16 @@ internal import Synchronization
 /// Values are released, delegates called and contents discarded without a lock held. Only `==` of the keys runs
 /// under the lock: it must not use the cache.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline
     typealias State = MemoryCacheState<Key, Value>
 
+    @usableFromInline
     let state: Mutex<State>
-    private let clock: any MemoryCacheClock
+    @usableFromInline
+    let clock: any MemoryCacheClock
     /// Whether an entry ever had a lifetime: until then nobody asks for the time.
-    private let hasLifetimes = Atomic(false)
+    @usableFromInline
+    let hasLifetimes = Atomic(false)
 
     /// Creates an empty cache.
     ///
@@ -37,11 +41,17 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         self.clock = clock
     }
 
+    deinit {
+        let contents = state.withLock { $0.discardableContents }
+        for content in contents { content.discardIfPossible() }
+    }
+
     // MARK: Reading
 
     /// The value of the key, which becomes the most recently used; nil if there is none, or if it has expired.
     ///
     /// Content that was discarded is dropped and gives nil, see ``evictsObjectsWithDiscardedContent``.
+    @inlinable
     public func value(forKey key: Key) -> Value? {
         let hash = key.hashValue
         let now = time()
@@ -55,6 +65,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     /// The value of the key, without counting as a use of it; nil as for ``value(forKey:)``.
+    @inlinable
     public func peek(_ key: Key) -> Value? {
         let hash = key.hashValue
         let now = time()
@@ -64,11 +75,13 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     /// Whether the key has a value, without counting as a use of it.
+    @inlinable
     public func contains(_ key: Key) -> Bool {
         peek(key) != nil
     }
 
     /// The value of the key, as with ``value(forKey:)``; setting costs nothing and lasts for ever, nil removes.
+    @inlinable
     public subscript(key: Key) -> Value? {
         get { value(forKey: key) }
         set {
@@ -95,23 +108,16 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///   - lifetime: How long the entry lasts; zero or less is over at once. Default nil: no end.
     /// - Returns: False if the cost alone exceeds the limit. Then nothing is stored or evicted, but a former
     ///   value of the key is removed, for it is out of date.
+    @inlinable
     @discardableResult
     public func setValue(_ value: Value, forKey key: Key, cost: Int = 0, lifetime: Duration? = nil) -> Bool {
-        if lifetime != nil { hasLifetimes.store(true, ordering: .relaxed) }
-        let now = time()
-        let content = value as? any DiscardableContent
-        let incoming = State.Incoming(
-            key: key, hash: key.hashValue, value: value, cost: max(0, cost),
-            deadline: lifetime.flatMap { deadline(after: $0, from: now) }, isDiscardable: content != nil)
-        var departures = Departures<Key, Value>()
-        let isStored = state.withLock { $0.set(incoming, now: now, departures: &departures) }
-        departures.settle(from: self, incoming: content)
-        return isStored
+        store(value, forKey: key, cost: cost, lifetime: lifetime, from: nil)
     }
 
     /// Removes the key's entry and returns its value; nil if there is none, or if it has expired.
     ///
     /// Discardable content is asked to discard when it leaves: begin an access first if you go on using it.
+    @inlinable
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
         let hash = key.hashValue
@@ -122,26 +128,49 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         return value
     }
 
-    // MARK: Helpers of the extensions
+    // MARK: Helpers of this and the extensions
+
+    /// Stores a value that the caller sets, or that a flight brings.
+    @inlinable
+    @discardableResult
+    func store(
+        _ value: Value, forKey key: Key, cost: Int, lifetime: Duration?, from flight: Flight<Key, Value>?
+    ) -> Bool {
+        if lifetime != nil { hasLifetimes.store(true, ordering: .relaxed) }
+        let now = time()
+        let content = value as? any DiscardableContent
+        let incoming = State.Incoming(
+            key: key, hash: key.hashValue, value: value, cost: max(0, cost),
+            deadline: lifetime.flatMap { deadline(after: $0, from: now) }, isDiscardable: content != nil,
+            flight: flight)
+        var departures = Departures<Key, Value>()
+        let isStored = state.withLock { $0.set(incoming, now: now, departures: &departures) }
+        departures.settle(from: self, incoming: content)
+        return isStored
+    }
 
     /// The time; not asked for while no entry ever had a lifetime.
+    @inlinable
     func time() -> Duration {
         hasLifetimes.load(ordering: .relaxed) ? clock.now : .zero
     }
 
     /// The end of a lifetime, or nil if it is beyond any use: adding it up could overflow.
-    private func deadline(after lifetime: Duration, from now: Duration) -> Duration? {
+    @usableFromInline
+    func deadline(after lifetime: Duration, from now: Duration) -> Duration? {
         let longest = Duration.seconds(1 << 40)
         return lifetime < longest ? now + max(.zero, lifetime) : nil
     }
 
-    private func isDiscarded(_ found: State.Found) -> Bool {
+    @inlinable
+    func isDiscarded(_ found: State.Found) -> Bool {
         guard found.mayBeDiscarded, let content = found.value as? any DiscardableContent else { return false }
         return content.isDiscarded
     }
 
     /// Drops an entry found discarded, unless the key has a new one by now; what counted as a hit was a miss.
-    private func dropDiscarded(_ found: State.Found, key: Key, hash: Int) {
+    @usableFromInline
+    func dropDiscarded(_ found: State.Found, key: Key, hash: Int) {
         var departures = Departures<Key, Value>()
         state.withLock { state in
             state.statistics.hits -= 1

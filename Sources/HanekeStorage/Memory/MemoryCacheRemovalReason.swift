@@ -18,6 +18,7 @@ public enum MemoryCacheRemovalReason: Sendable, Hashable {
     case removedAll
 
     /// Whether the caller asked for just this: such reasons are reported only on request.
+    @inlinable
     var isAskedFor: Bool {
         switch self {
         case .removed, .replaced, .removedAll: true

@@ -21,6 +21,11 @@ extension MemoryCacheState {
         return entries.sorted { $0.touched < $1.touched }
     }
 
+    /// The contents that can still be discarded.
+    var discardableContents: [any DiscardableContent] {
+        table.slots.compactMap { $0.isDiscardable ? $0.value as? any DiscardableContent : nil }
+    }
+
     mutating func dropExpired(now: Duration, departures: inout Leaving) {
         let none = EntryTable<Key, Value>.none
         while case let slot = table.firstExpired(at: now), slot != none {

@@ -34,6 +34,19 @@ public struct MemoryCacheStatistics: Sendable, Equatable {
     /// Creates statistics of nothing done yet.
     public init() {}
 
+    @usableFromInline
+    mutating func countHit() { hits += 1 }
+
+    @usableFromInline
+    mutating func countMiss() { misses += 1 }
+
+    @usableFromInline
+    mutating func countInsert() { inserts += 1 }
+
+    @usableFromInline
+    mutating func countRefusal() { refused += 1 }
+
+    @usableFromInline
     mutating func count(_ reason: MemoryCacheRemovalReason) {
         switch reason {
         case .countLimit: evictedByCountLimit += 1

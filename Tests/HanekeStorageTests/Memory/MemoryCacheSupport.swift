@@ -27,6 +27,15 @@ struct SeededRandom: RandomNumberGenerator {
 
 struct Mishap: Error, Equatable {}
 
+/// A number that threads count up and down.
+final class Tally: Sendable {
+    private let number: Atomic<Int>
+    init(_ number: Int = 0) { self.number = Atomic(number) }
+    var value: Int { number.load(ordering: .sequentiallyConsistent) }
+    @discardableResult
+    func add(_ step: Int) -> Int { number.add(step, ordering: .sequentiallyConsistent).newValue }
+}
+
 /// Counts values that live and that have died.
 final class Living: Sendable {
     private let numbers = Mutex((count: 0, deaths: 0))
