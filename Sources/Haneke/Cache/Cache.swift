@@ -1,5 +1,6 @@
 public import Dispatch
 public import Foundation
+public import HanekeNetwork
 internal import HanekeStorage
 internal import Synchronization
 
@@ -29,6 +30,7 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
     public let diskError: HanekeError?
 
     let disk: DiskTier?
+    let client: NetworkClient
     let counters = CacheCounters()
     private let clock: any MemoryCacheClock
     private let storages = Mutex<[CacheKey: Storage]>([:])
@@ -43,12 +45,22 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
     ///   - name: Any text; characters that mean something in a path are escaped.
     ///   - directory: Where the cache's own directory stands. Default: ``CacheDirectory/base``.
     ///   - callbackQueue: Where closures run. Default: a serial queue of this cache, never the main queue.
-    public convenience init(name: String, directory: URL? = nil, callbackQueue: DispatchQueue? = nil) {
-        self.init(name: name, directory: directory, callbackQueue: callbackQueue, clock: SystemMemoryCacheClock())
+    ///   - client: What fetches URLs. Default: one that shares its connections with all others.
+    public convenience init(
+        name: String, directory: URL? = nil, callbackQueue: DispatchQueue? = nil,
+        client: NetworkClient = NetworkClient()
+    ) {
+        self.init(
+            name: name, directory: directory, callbackQueue: callbackQueue, client: client,
+            clock: SystemMemoryCacheClock())
     }
 
-    init(name: String, directory: URL?, callbackQueue: DispatchQueue? = nil, clock: any MemoryCacheClock) {
+    init(
+        name: String, directory: URL?, callbackQueue: DispatchQueue? = nil, client: NetworkClient = NetworkClient(),
+        clock: any MemoryCacheClock
+    ) {
         self.name = name
+        self.client = client
         self.callbackQueue = callbackQueue ?? DispatchQueue(label: "io.haneke.callbacks.\(name)")
         self.clock = clock
         self.directory = (directory ?? CacheDirectory.base)
