@@ -1,0 +1,481 @@
+/* internal.h: private types and hnk__ prototypes, by the file that defines them. Nothing else. */
+#ifndef HNK_INTERNAL_H
+#define HNK_INTERNAL_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "haneke.h"
+#include "limits.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#  error "The format is little-endian and records are read in place; LMDB's own file is in machine order as well."
+#endif
+
+#pragma GCC visibility push(hidden)
+
+/* Rows: docs/DISK_FORMAT.md ---------------------------------------------------------------------------------------- */
+
+enum { HNK_TABLE_STORE = 0, HNK_TABLE_BUCKET = 1, HNK_TABLE_NAME = 2, HNK_TABLE_SLOT = 3, HNK_TABLE_RECORD = 4 };
+
+typedef struct hnk__store_row {
+    char magic[8];
+    uint32_t format_version;
+    uint32_t next_bucket_id;
+    uint8_t identity[16];
+    uint64_t made_at_ms;
+    uint64_t zero[3];
+} hnk__store_row;
+
+typedef struct hnk__bucket_row {
+    uint64_t capacity_bytes;
+    uint64_t entries_max;
+    uint64_t lifetime_ms;
+    uint64_t entries;
+    uint64_t charged_bytes;
+    uint64_t payload_bytes;
+    uint64_t blob_bytes;
+    uint64_t generation;
+    uint64_t evictions;
+    uint64_t writes;
+    uint64_t corruptions;
+    uint64_t refused;
+    uint32_t slots;
+    uint32_t free_slot; /* + 1 */
+    uint32_t check_mode;
+    uint32_t zero_order;
+    uint64_t made_at_ms;
+    uint64_t zero[4];
+    uint64_t digest;
+} hnk__bucket_row;
+
+enum { HNK_SLOT_FREE = 0, HNK_SLOT_USED = 1 };
+
+enum { HNK_RECORD_LONG_KEY = 1, HNK_RECORD_BLOB = 2, HNK_RECORD_SLIDING = 4 };
+
+typedef struct hnk__header {
+    uint8_t version;
+    uint8_t flags;
+    uint16_t zero;
+    uint32_t bucket_id;
+    uint32_t slot;
+    uint32_t user_flags;
+    uint32_t key_bytes;
+    uint32_t metadata_bytes;
+    uint64_t value_bytes;
+    uint64_t generation;
+    uint64_t written_at_ms;
+    uint64_t expires_at_ms;
+    uint64_t value_digest;
+    uint64_t header_digest;
+} hnk__header;
+
+typedef struct hnk__access_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t bucket_id;
+    uint8_t identity[16];
+    _Atomic uint64_t hits;
+    _Atomic uint64_t misses;
+    _Atomic uint64_t expirations;
+} hnk__access_header;
+
+/* platform.c: the seams that tests replace ------------------------------------------------------------------------- */
+
+uint64_t hnk__now_ns(bool precise);   /* since 1970; coarse is one tick (1-4 ms) behind at most, and five times as cheap */
+uint64_t hnk__now_ms(void);
+bool hnk__boot_identity(uint8_t out[16]);
+void hnk__random(void *bytes, size_t size);
+bool hnk__reserve(int file, uint64_t offset, uint64_t size); /* blocks, before they are mapped; errno on false */
+bool hnk__punch(int file, uint64_t offset, uint64_t size);
+
+/* status.c --------------------------------------------------------------------------------------------------------- */
+
+hnk_status hnk__from_errno(int os_error);
+/* Fills *error (may be NULL) and gives the status back. */
+hnk_status hnk__fail(hnk_error *error, hnk_status status, int os_error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* options.c -------------------------------------------------------------------------------------------------------- */
+
+/* Copies what the caller knows over the defaults (`resolved` holds them, `size` bytes); false: an unknown field is
+ * set. */
+bool hnk__options_resolve(void *resolved, size_t size, size_t size_v1, const void *given);
+/* Copies as much of `filled` as the caller has room for, keeping his struct_size. */
+void hnk__options_give(void *out, const void *filled, size_t size);
+
+/* digest.c --------------------------------------------------------------------------------------------------------- */
+
+uint64_t hnk__digest(const void *bytes, size_t size, uint64_t seed);
+void hnk__digest_key(const void *bytes, size_t size, uint8_t out[HNK_KEY_DIGEST_BYTES]);
+typedef struct hnk__digest_state hnk__digest_state;
+hnk__digest_state *hnk__digest_begin(void);
+void hnk__digest_add(hnk__digest_state *state, const void *bytes, size_t size);
+uint64_t hnk__digest_end(hnk__digest_state *state);
+void hnk__digest_free(hnk__digest_state *state);
+unsigned hnk__digest_library_version(void);
+
+/* key.c ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct hnk__key {
+    uint16_t size;                        /* of bytes[] in use */
+    uint8_t bytes[HNK_ROW_KEY_MAX_BYTES]; /* prefix, then the rest */
+} hnk__key;
+
+hnk_status hnk__key_record(hnk__key *out, uint32_t bucket_id, hnk_bytes key);
+void hnk__key_row(hnk__key *out, uint8_t table, uint32_t bucket_id, hnk_bytes rest);
+void hnk__key_slot(hnk__key *out, uint32_t bucket_id, uint32_t slot);
+uint32_t hnk__key_bucket_id(const uint8_t *row_key);
+/* Whether a row's key belongs to a table and bucket. */
+bool hnk__key_is(hnk_bytes row_key, uint8_t table, uint32_t bucket_id);
+
+/* record.c --------------------------------------------------------------------------------------------------------- */
+
+/* A record taken apart; the pointers are into it. */
+typedef struct hnk__record {
+    hnk__header header;
+    hnk_bytes key;      /* whole */
+    hnk_bytes metadata;
+    hnk_bytes value;    /* data NULL for a blob */
+} hnk__record;
+
+/* Takes apart and checks the lengths, versions and bucket; false = damaged. Digests are not computed. `row_key` is
+ * the whole LMDB key. */
+bool hnk__record_parse(hnk__record *out, hnk_bytes row_key, hnk_bytes bytes);
+uint64_t hnk__record_header_digest(const hnk__header *header, hnk_bytes key, hnk_bytes metadata);
+bool hnk__record_header_holds(const hnk__record *record);
+size_t hnk__record_size(size_t key_bytes, size_t metadata_bytes, uint64_t value_bytes, bool blob);
+/* Writes into `out`, which has room for hnk__record_size(). `key` is whole if over-long, else empty. */
+void hnk__record_write(void *out, const hnk__header *header, hnk_bytes key, hnk_bytes metadata, hnk_bytes value);
+uint64_t hnk__record_charge(size_t page_bytes, size_t row_key_bytes, size_t record_bytes, uint64_t blob_bytes);
+uint64_t hnk__record_blob_charge(uint64_t value_bytes);
+/* When it expires, given its last access; 0 = never. */
+uint64_t hnk__record_expiry(const hnk__header *header, uint64_t accessed_at_ms);
+
+/* txn.c: every LMDB call ------------------------------------------------------------------------------------------- */
+
+typedef struct hnk__txn hnk__txn;       /* a transaction, of either kind */
+typedef struct hnk__cursor hnk__cursor;
+typedef struct hnk__environment hnk__environment;
+
+typedef struct hnk__environment_info {
+    uint64_t last_txn;
+    uint64_t last_page;
+    uint64_t map_bytes;
+    uint64_t tree_pages; /* branch, leaf and overflow pages in use, as of the last commit */
+    size_t page_bytes;
+} hnk__environment_info;
+
+hnk_status hnk__environment_open(
+    const char *directory, uint64_t map_bytes, unsigned readers_max, hnk__environment **out, hnk_error *error);
+void hnk__environment_close(hnk__environment *environment);
+hnk_status hnk__environment_sync(hnk__environment *environment);
+hnk_status hnk__environment_info_get(hnk__environment *environment, hnk__environment_info *out);
+size_t hnk__environment_page_bytes(const hnk__environment *environment);
+int hnk__environment_file(const hnk__environment *environment);
+const char *hnk__lmdb_version(void);
+
+/* Read transactions come out of a pool; `index` below HNK_POOL_READERS is theirs alone while they are out. */
+hnk_status hnk__read_begin(hnk__environment *environment, hnk__txn **out);
+void hnk__read_end(hnk__txn **txn);
+unsigned hnk__read_index(const hnk__txn *txn);
+bool hnk__readers_out(hnk__environment *environment); /* whether one of the pool's is out */
+
+hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out);
+hnk_status hnk__write_commit(hnk__txn **txn); /* empties *txn, also on failure */
+void hnk__write_abort(hnk__txn **txn);
+
+hnk_status hnk__row_get(hnk__txn *txn, const hnk__key *key, hnk_bytes *out);
+hnk_status hnk__row_put(hnk__txn *txn, const hnk__key *key, hnk_bytes row);
+hnk_status hnk__row_reserve(hnk__txn *txn, const hnk__key *key, size_t size, void **out);
+hnk_status hnk__row_delete(hnk__txn *txn, const hnk__key *key);
+
+hnk_status hnk__cursor_open(hnk__txn *txn, hnk__cursor **out);
+hnk_status hnk__cursor_seek(hnk__cursor *cursor, const hnk__key *key, hnk_bytes *out_key, hnk_bytes *out_row); /* at or after */
+hnk_status hnk__cursor_next(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *out_row);
+hnk_status hnk__cursor_delete(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *out_row); /* and moves to the next */
+void hnk__cursor_close(hnk__cursor **cursor);
+
+/* Calls `visit` with runs of pages that no transaction can see any more. The writers' turn must be held by
+ * `write_txn`. */
+hnk_status hnk__free_pages(
+    hnk__txn *write_txn, hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context);
+
+/* access.c: access times ------------------------------------------------------------------------------------------- */
+
+typedef struct hnk__access {
+    int file;
+    hnk__access_header *header;   /* of the mapping; NULL: no file could be had, recency is not kept */
+    _Atomic uint64_t *stamps;
+    _Atomic uint32_t slots;       /* for which the file has blocks */
+    size_t mapped_bytes;
+    pthread_mutex_t growing;
+} hnk__access;
+
+hnk_status hnk__access_open(
+    hnk__access *access, int directory, uint32_t bucket_id, const uint8_t identity[16], uint32_t slots);
+void hnk__access_close(hnk__access *access);
+bool hnk__access_grow(hnk__access *access, uint32_t slots); /* makes room for `slots` */
+void hnk__access_stamp(hnk__access *access, uint32_t slot, uint64_t ns);
+uint64_t hnk__access_read(hnk__access *access, uint32_t slot); /* 0 = free or not covered */
+void hnk__access_name(char out[16], uint32_t bucket_id);
+/* The stamp for an access now: precise where eviction is exact. */
+uint64_t hnk__access_now(uint32_t slots);
+
+/* blob.c: values in files of their own ----------------------------------------------------------------------------- */
+
+typedef struct hnk__blob_name {
+    uint32_t bucket_id;
+    uint32_t slot;
+    uint64_t generation;
+} hnk__blob_name;
+
+#define HNK_BLOB_PATH_BYTES 64
+
+/* A new value on its way to a record: a locked temporary file. */
+typedef struct hnk__blob_draft {
+    int file;                       /* -1 = none */
+    char path[HNK_BLOB_PATH_BYTES]; /* relative to the store */
+    uint64_t size;
+    hnk__digest_state *digest;
+} hnk__blob_draft;
+
+hnk_status hnk__blob_begin(hnk__blob_draft *draft, int directory);
+hnk_status hnk__blob_append(hnk__blob_draft *draft, hnk_bytes bytes);
+hnk_status hnk__blob_sync(hnk__blob_draft *draft);
+hnk_status hnk__blob_place(hnk__blob_draft *draft, int directory, hnk__blob_name name); /* renames; the draft stays to be discarded */
+void hnk__blob_discard(hnk__blob_draft *draft, int directory); /* unlinks what was not placed, closes */
+hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int *out_file);
+void hnk__blob_remove(int directory, hnk__blob_name name);
+/* Walks the files; `visit` false = remove it. Abandoned drafts are removed. */
+typedef bool (*hnk__blob_visit)(void *context, hnk__blob_name name, uint64_t size);
+hnk_status hnk__blob_sweep(int directory, hnk__blob_visit visit, void *context, bool remove);
+
+/* state.c: the marker of a clean close ----------------------------------------------------------------------------- */
+
+typedef enum hnk__trust {
+    HNK_TRUST_SHARED, /* others have it open: it is theirs to judge */
+    HNK_TRUST_NEW,    /* there is no data file */
+    HNK_TRUST_CLEAN,
+    HNK_TRUST_KILLED, /* not closed, or changed since; same boot: the structure has to be walked */
+    HNK_TRUST_CRASHED /* another boot: the digests too */
+} hnk__trust;
+
+typedef struct hnk__state {
+    int file;
+    bool exclusive;
+    bool known;  /* the marker was there and whole: the directory is a store of ours */
+} hnk__state;
+
+hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error); /* shared or exclusive lock */
+hnk_status hnk__state_mark_open(hnk__state *state);  /* writes the marker if exclusive, then holds the lock shared */
+void hnk__state_close(hnk__state *state, int directory, bool synced); /* marks closed if nobody else is there */
+void hnk__state_forget(hnk__state *state);
+
+/* pages.c: LMDB's file without LMDB -------------------------------------------------------------------------------- */
+
+typedef struct hnk__pages_report {
+    bool sound;            /* the structure holds */
+    uint64_t pages;        /* looked at */
+    uint64_t rows;         /* given to `visit` */
+    char fault[200];       /* the first one, in words */
+} hnk__pages_report;
+
+/* Called for each row of the unnamed database that is reachable through sound pages. Any status but HNK_OK stops the
+ * walk. */
+typedef hnk_status (*hnk__pages_visit)(void *context, hnk_bytes key, hnk_bytes row);
+
+/* Walks the newest snapshot of `path` and checks its structure. With `visit` it goes on past damage and gives what
+ * can be had. Never crashes on any content. HNK_ERROR_NOT_A_STORE: no LMDB 0.9 file. */
+hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *context, hnk__pages_report *out);
+
+/* read.c: finding and proving records ------------------------------------------------------------------------------ */
+
+/* A record, found under a read transaction that its holder must end. */
+typedef struct hnk__found {
+    hnk__txn *txn;
+    hnk__record record;
+    size_t row_key_bytes;
+    size_t row_bytes;
+    uint64_t accessed_ns;  /* before this read */
+    bool expired;
+    int blob;              /* file of a blob's value, -1 = none */
+    const void *mapping;   /* of it */
+} hnk__found;
+
+/* Finds and proves `key`; counts and stamps unless HNK_GET_QUIET. On anything but HNK_OK nothing is held. */
+hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__found *out);
+void hnk__found_end(hnk__found *found);
+void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_entry *out);
+
+/* lease.c ---------------------------------------------------------------------------------------------------------- */
+
+struct hnk_lease {
+    hnk_store *store;
+    hnk__found found;
+    _Atomic uint64_t since_ns; /* 0 = not out */
+    hnk_lease *next, *previous; /* of the separate ones, in store->separate */
+    bool separate;             /* allocated by itself; those of the pool lie in store->leases */
+    void *copies;              /* of a blob's key and metadata, whose pages are not pinned */
+};
+
+/* write.c: one write transaction ----------------------------------------------------------------------------------- */
+
+/* A bucket's row while a transaction changes it. */
+typedef struct hnk__touched {
+    struct hnk__touched *next;
+    hnk_bucket *bucket;
+    hnk__bucket_row row;
+    bool dropped;           /* its row was deleted: it is not written back */
+} hnk__touched;
+
+typedef struct hnk__zeroed {
+    hnk__access *access;
+    uint32_t slot;
+    uint64_t stamp;
+} hnk__zeroed;
+
+/* What has to be done, or undone, once the transaction's fate is known. */
+typedef struct hnk__write {
+    hnk_store *store;
+    hnk__txn *txn;
+    hnk__touched *touched;
+    hnk__blob_name *dead;   /* blobs to unlink after the commit */
+    size_t dead_count, dead_room;
+    hnk__blob_name *placed; /* blobs to unlink after an abort */
+    size_t placed_count, placed_room;
+    hnk__zeroed *zeroed;    /* access times to give back after an abort */
+    size_t zeroed_count, zeroed_room;
+    unsigned doomed_count;  /* of the store's doomed records, seen to in this transaction */
+    uint64_t now_ms;
+} hnk__write;
+
+/* Takes the writers' turn. On HNK_OK it must be ended. */
+hnk_status hnk__write_open(hnk_store *store, hnk__write *out, hnk_error *error);
+/* Commits if `status` is HNK_OK, else aborts; gives the status of the whole. */
+hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *error);
+/* The bucket's row in this transaction: HNK_NOT_FOUND if it was dropped. */
+hnk_status hnk__write_touch(hnk__write *write, hnk_bucket *bucket, hnk__touched **out);
+
+hnk_status hnk__entry_find(hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge);
+hnk_status hnk__entry_set(
+    hnk__write *write, hnk__touched *in, const hnk_operation *operation, hnk__blob_draft *draft, hnk_status *out_refusal);
+hnk_status hnk__entry_remove(hnk__write *write, hnk__touched *in, const hnk__key *key);
+hnk_status hnk__entries_clear(hnk__write *write, hnk__touched *in);
+hnk_status hnk__table_clear(hnk__write *write, hnk__touched *in, uint8_t table); /* its rows of the bucket */
+hnk_status hnk__slot_zero(hnk__write *write, hnk__touched *in, uint32_t slot);   /* marks it free in the access times */
+hnk_status hnk__operation_check(const hnk_store *store, const hnk_operation *operation);
+
+/* evict.c */
+/* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot
+ * that stays, or UINT32_MAX. */
+hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep);
+/* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
+hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes);
+
+/* repair.c */
+/* Makes slot rows, free chain and counts anew from the records whose header digests hold; drops the others. */
+hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
+
+/* recover.c */
+/* Judges data.mdb before LMDB sees it and opens the environment, salvaging if need be. */
+hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
+/* After the environment is open: repairs buckets whose tables suffered, sweeps blobs that no record names. */
+hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error);
+
+/* store.c and bucket.c --------------------------------------------------------------------------------------------- */
+
+typedef struct hnk__counters {
+    _Alignas(64) _Atomic uint64_t hits;
+    _Atomic uint64_t misses;
+    _Atomic uint64_t expirations;
+} hnk__counters;
+
+typedef struct hnk__doomed {
+    uint64_t generation;
+    hnk__key key;
+} hnk__doomed;
+
+struct hnk_store {
+    hnk_store *next;                 /* in the registry */
+    dev_t device;
+    ino_t inode;
+    _Atomic unsigned references;     /* the last is given back under the registry's lock */
+    _Atomic bool closing;            /* no references are left, but leases are out */
+    _Atomic bool forked;
+    int directory;
+    char *path;
+    hnk__environment *environment;
+    hnk__state state;
+    hnk_store_options options;       /* resolved */
+    uint8_t identity[16];
+
+    pthread_mutex_t writing;         /* one writing thread of this process at a time; taken before LMDB's own lock */
+    uint64_t random;                 /* of eviction samples; guarded by `writing` */
+
+    pthread_mutex_t dooming;         /* guards doomed[] */
+    hnk__doomed doomed[HNK_DOOMED_MAX];
+    _Atomic unsigned doomed_count;
+
+    pthread_mutex_t listing;         /* guards the lists of open buckets and of separate leases */
+    hnk_bucket *buckets;
+    hnk_lease *separate;
+    hnk_lease leases[HNK_POOL_READERS];
+
+    _Atomic bool dirty;              /* written since the last sync */
+    pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
+    bool salvaged;                   /* by this open */
+    bool syncer_runs;
+    bool syncer_stops;               /* guarded by `syncing` */
+    pthread_mutex_t syncing;
+    pthread_cond_t syncer_wakes;
+};
+
+struct hnk_bucket {
+    hnk_bucket *next;                /* in store->buckets */
+    hnk_store *store;
+    unsigned references;             /* guarded by store->listing */
+    uint32_t id;
+    _Atomic uint32_t check_mode;     /* of the row, as last seen */
+    _Atomic uint32_t slots;          /* of the row, as last seen: which clock is good enough */
+    size_t name_bytes;
+    uint8_t name[HNK_BUCKET_NAME_MAX_BYTES];
+    hnk__access access;
+    _Atomic uint32_t *proven;        /* per slot the low half of the generation whose digests were proven by this process */
+    _Atomic uint32_t proven_slots;   /* that may be touched: the address space is reserved, the memory is not */
+    hnk__counters counters[HNK_POOL_READERS + 1];
+};
+
+/* store.c */
+void hnk__store_retain(hnk_store *store);
+void hnk__store_release_idle(hnk_store *store); /* the last lease of a closing store went: closes it if nobody came back */
+/* Remembers a damaged record for removal by the next write; false if it was remembered already. */
+bool hnk__store_doom(hnk_store *store, const hnk__key *key, uint64_t generation);
+unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id);
+
+static inline hnk_status hnk__store_check(const hnk_store *store)
+{
+    return atomic_load_explicit(&store->forked, memory_order_relaxed) ? HNK_ERROR_FORKED : HNK_OK;
+}
+
+/* bucket.c */
+hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out);
+hnk_status hnk__bucket_row_put(hnk__txn *txn, const hnk_bucket *bucket, const hnk__bucket_row *row);
+bool hnk__bucket_row_holds(hnk_bytes row);
+/* Writes a bucket's row under a name it does not have open. */
+hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes name, const hnk__bucket_row *row);
+hnk_status hnk__bucket_attach(hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out);
+void hnk__bucket_retain(hnk_bucket *bucket);
+void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row);
+/* Whether the digests of this generation in this slot were proven by this process, and noting that they were. */
+bool hnk__bucket_proven(const hnk_bucket *bucket, uint32_t slot, uint64_t generation);
+void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation);
+
+#pragma GCC visibility pop
+
+#endif
