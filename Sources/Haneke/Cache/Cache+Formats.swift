@@ -27,7 +27,8 @@ extension Cache {
             return nil
         } catch {
             let error = HanekeError(
-                .diskUnavailable, "the format \"\(format.name)\" of the cache \"\(name)\" works from memory alone: \(error)",
+                .diskUnavailable,
+                "the format \"\(format.name)\" of the cache \"\(name)\" works from memory alone: \(error)",
                 underlyingError: error)
             Diagnostics.report(error.description)
             return error

@@ -2,8 +2,7 @@ public import Dispatch
 
 /// A value being stored, for closures and for `await`.
 public struct Setting<Value: Sendable>: Sendable {
-    /// The value on its way through the format's transform, as closures and flags want it.
-    public let fetch: Fetch<Value>
+    let fetch: Fetch<Value>
     let link: PendingLink
     let writes: WriteQueue?
 
@@ -21,6 +20,20 @@ public struct Setting<Value: Sendable>: Sendable {
             await writes?.waitForRoom()
             return value
         }
+    }
+
+    /// Has `body` run with the value as it was stored; at once, if it is. See ``Fetch/onSuccess(_:)``.
+    @discardableResult
+    public func onSuccess(_ body: @escaping @Sendable (Value) -> Void) -> Self {
+        fetch.onSuccess(body)
+        return self
+    }
+
+    /// Has `body` run with the error if nothing was stored; at once, if that is known. See ``Fetch/onFailure(_:)``.
+    @discardableResult
+    public func onFailure(_ body: @escaping @Sendable (any Error) -> Void) -> Self {
+        fetch.onFailure(body)
+        return self
     }
 }
 
@@ -40,21 +53,40 @@ extension Cache {
     ///   - formatName: Default: the original format. ``HanekeError/Code/formatNotFound`` if the cache has none of that name.
     ///   - lifetime: How long the value lasts from now. Default: as the format says. Zero or less is over at once.
     ///   - callbackQueue: Where closures run that wait for a transform. Default: the cache's own.
-    ///   - failure: Takes the error if nothing was stored.
-    ///   - success: Takes the value as it was stored.
+    @discardableResult
+    public func set(
+        value: T, key: String, formatName: String = HanekeGlobals.Cache.OriginalFormatName, lifetime: Duration? = nil,
+        callbackQueue: DispatchQueue? = nil
+    ) -> Setting<T> {
+        set(
+            value, key: key, lifetime: lifetime,
+            FetchRequest(formatName: formatName, policy: .cacheFirst, callbackQueue: callbackQueue))
+    }
+
+    /// Stores a value under a key; see ``set(value:key:formatName:lifetime:callbackQueue:)``.
+    ///
+    /// - Parameters:
+    ///   - fail: Takes the error if nothing was stored.
+    ///   - succeed: Takes the value as it was stored.
     @discardableResult
     public func set(
         value: T, key: String, formatName: String = HanekeGlobals.Cache.OriginalFormatName, lifetime: Duration? = nil,
         callbackQueue: DispatchQueue? = nil, failure fail: (@Sendable (any Error) -> Void)? = nil,
-        success succeed: (@Sendable (T) -> Void)? = nil
+        success succeed: @escaping @Sendable (T) -> Void
     ) -> Setting<T> {
-        let callbackQueue = callbackQueue ?? self.callbackQueue
-        let request = FetchRequest(
-            formatName: formatName, policy: .cacheFirst, callbackQueue: callbackQueue, failure: fail, success: succeed)
+        set(
+            value, key: key, lifetime: lifetime,
+            FetchRequest(
+                formatName: formatName, policy: .cacheFirst, callbackQueue: callbackQueue, failure: fail,
+                success: succeed))
+    }
+
+    private func set(_ value: T, key: String, lifetime: Duration?, _ request: FetchRequest<T>) -> Setting<T> {
+        let callbackQueue = request.callbackQueue ?? callbackQueue
         let link = PendingLink()
         let core: FetchCore<T>
         do throws(HanekeError) {
-            let storage = try storage(formatName)
+            let storage = try storage(request.formatName)
             let key = try CacheKey(checking: key)
             if storage.format.isIdentity {
                 link.connect(storage.store(value, key: key, lifetime: lifetime))

@@ -42,7 +42,9 @@ struct CacheKey: Hashable, Sendable {
 
     private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         // In place for the contiguous text that `init` made sure of.
-        if let result = text.utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
+        if let result = text.utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) {
+            return result
+        }
         return Array(text.utf8).withUnsafeBytes(body)
     }
 }

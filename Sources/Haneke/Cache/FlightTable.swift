@@ -51,7 +51,9 @@ struct FlightTable<Value: Sendable>: Sendable {
     /// The flight that a new fetch joins; nil if it has to start one.
     func flightToJoin(key: CacheKey, policy: FetchPolicy.Kind) -> FlightID? {
         if let own = current[Slot(key: key, policy: policy)] { return own }
-        guard let first = current[Slot(key: key, policy: .cacheFirst)], let stage = flights[first]?.stage else { return nil }
+        guard let first = current[Slot(key: key, policy: .cacheFirst)], let stage = flights[first]?.stage else {
+            return nil
+        }
         switch policy {
         case .cacheFirst: return first
         case .reload: return stage == .loading ? first : nil

@@ -33,7 +33,8 @@ final class FormatBucket: Sendable {
     func open() throws(StoreError) -> Bucket {
         let (opened, capacity) = state.withLock { ($0.opened, $0.capacityBytes) }
         if let opened { return opened }
-        let bucket = try store.bucket(named: name, options: Bucket.Options(capacityBytes: capacity, mustExist: capacity == nil))
+        let bucket = try store.bucket(
+            named: name, options: Bucket.Options(capacityBytes: capacity, mustExist: capacity == nil))
         return state.withLock { state in
             if let opened = state.opened { return opened }
             state.opened = bucket

@@ -23,7 +23,8 @@ extension FormatStorage {
                 FlightTable.Slot(key: key, policy: policy.kind),
                 stage: policy.kind == .reload ? .loading : .lookingUp)
             let waiterID = state.flights.add(waiter, to: id)
-            state.flights.setTask(Task { await self.carry(id) }, of: id)
+            state.flights.setTask(
+                Task(executorPreference: BackgroundExecutor.shared) { await self.carry(id) }, of: id)
             return waiterID
         }
         guard let waiterID else {
@@ -54,7 +55,7 @@ extension FormatStorage {
             let format = state.format
             // No withdrawal and no cancelling: what was set is stored, whoever waits for it.
             state.flights.setTask(
-                Task {
+                Task(executorPreference: BackgroundExecutor.shared) {
                     do {
                         self.deliver(id, try format.apply(value), source: .fetcher, lifetime: lifetime, link: link)
                     } catch {
@@ -130,7 +131,8 @@ extension FormatStorage {
 
     private func notFound(_ key: CacheKey) -> HanekeError {
         HanekeError(
-            .objectNotFound, "nothing is stored under \"\(key.text)\" in the format \"\(name)\", and there is no fetcher")
+            .objectNotFound,
+            "nothing is stored under \"\(key.text)\" in the format \"\(name)\", and there is no fetcher")
     }
 
     // MARK: The end

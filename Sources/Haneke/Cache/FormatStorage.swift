@@ -183,7 +183,9 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
 
     /// Has the disk hear, later, that the value was used now.
     private func noteUse(_ entry: MemoryEntry<Value>) {
-        guard let disk, reachesDisk.load(ordering: .relaxed), !entry.staysOffDisk.load(ordering: .relaxed) else { return }
+        guard let disk, reachesDisk.load(ordering: .relaxed), !entry.staysOffDisk.load(ordering: .relaxed) else {
+            return
+        }
         entry.lastUse.store(disk.writes.nextTick(), ordering: .relaxed)
         guard !entry.isNoted.load(ordering: .relaxed), !entry.isNoted.exchange(true, ordering: .acquiringAndReleasing)
         else { return }

@@ -54,7 +54,8 @@ final class PendingEntry<Value: DataConvertible & DataRepresentable & Sendable>:
         case .notYet, .written: break
         }
         do {
-            let data = if let convert = format.convertToData { try convert(entry.value) } else { try entry.value.asData() }
+            let data =
+                if let convert = format.convertToData { try convert(entry.value) } else { try entry.value.asData() }
             encoding.withLock { if case .notYet = $0 { $0 = .done(data) } }
             return data
         } catch {

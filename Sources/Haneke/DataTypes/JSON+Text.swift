@@ -61,7 +61,11 @@ extension JSON: DataConvertible, DataRepresentable {
     private init(_ number: NSNumber) {
         switch String(cString: number.objCType) {
         case "c", "B": self = .bool(number.boolValue)
-        case "d", "f": self = .number(number.doubleValue)
+        case "d", "f":
+            // Foundation on Linux says "double" of integers under -2^62 too, although it keeps all their digits.
+            let whole = number.int64Value
+            let isWhole = number.doubleValue.magnitude >= 0x1p62 && Double(whole) == number.doubleValue
+            self = isWhole ? .integer(whole) : .number(number.doubleValue)
         case "Q" where number.uint64Value > UInt64(Int64.max): self = .number(number.doubleValue)
         default: self = .integer(number.int64Value)
         }
@@ -80,6 +84,7 @@ extension JSON: DataConvertible, DataRepresentable {
 extension JSON: CustomStringConvertible {
     /// The value as JSON text, members in the order of their names.
     public var description: String {
-        data(allowsFragments: true).map { String(decoding: $0, as: UTF8.self) } ?? "JSON that has no text (NaN or infinity)"
+        data(allowsFragments: true).map { String(decoding: $0, as: UTF8.self) }
+            ?? "JSON that has no text (NaN or infinity)"
     }
 }

@@ -22,7 +22,7 @@ final class FetcherRuns: Sendable {
             state.next += 1
             state.wasCancelled = false
             let id = state.next
-            state.tasks[id] = Task {
+            state.tasks[id] = Task(executorPreference: BackgroundExecutor.shared) {
                 let result: Result<Value, any Error>
                 do { result = .success(try await work()) } catch { result = .failure(error) }
                 guard self.finish(id, isCancelled: result.isCancellation) else { return }

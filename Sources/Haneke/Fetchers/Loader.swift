@@ -121,13 +121,16 @@ private final class FetcherReply<Value: Sendable>: Sendable {
                 reply.answer(.failure(CancellationError()))
             } else {
                 reply.answer(
-                    .failure(HanekeError(.fetcherAbandoned, "the fetcher of \"\(key)\" let go of its closures without a call")))
+                    .failure(
+                        HanekeError(
+                            .fetcherAbandoned, "the fetcher of \"\(key)\" let go of its closures without a call")))
             }
         }
 
         func answer(_ result: Result<Value, any Error>) {
             guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else {
-                return Diagnostics.report("the fetcher of \"\(key)\" answered more than once; only the first answer counts")
+                return Diagnostics.report(
+                    "the fetcher of \"\(key)\" answered more than once; only the first answer counts")
             }
             reply.answer(result)
         }

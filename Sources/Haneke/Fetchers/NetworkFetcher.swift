@@ -33,7 +33,8 @@ open class NetworkFetcher<Value: DataConvertible & Sendable>: Fetcher<Value>, @u
         client: NetworkClient = NetworkClient()
     ) {
         var request = NetworkRequest(
-            url: URL, headers: HTTPHeaders(headers.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }))
+            url: URL,
+            headers: HTTPHeaders(headers.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }))
         if let timeout { request.timeouts.attempt = timeout }
         self.init(request: request, key: key, client: client)
     }

@@ -47,8 +47,10 @@ struct DeliveryTests {
         let fixture = try CacheFixture(String.self)
         fixture.cache.set(value: "v", key: "k")
         let seen = Recorder<String>()
-        let caller = Thread.current
-        let fetch = fixture.cache.fetch(key: "k") { seen.record(Thread.current == caller ? $0 : "another thread") }
+        let caller = ObjectIdentifier(Thread.current)
+        let fetch = fixture.cache.fetch(key: "k") {
+            seen.record(ObjectIdentifier(Thread.current) == caller ? $0 : "another thread")
+        }
         #expect(seen.events == ["v"])
         #expect(fetch.hasSucceeded)
         #expect(fetch.source == .memory)
@@ -140,7 +142,10 @@ struct DeliveryTests {
     func deinitUsesCache() throws {
         let fixture = try CacheFixture(Tattler.self)
         let seen = Recorder<Int>()
-        fixture.cache.addFormat(Format(name: "small").with { $0.memoryCountLimit = 1; $0.diskCapacity = 0 })
+        fixture.cache.addFormat(
+            Format(name: "small").with {
+                $0.memoryCountLimit = 1; $0.diskCapacity = 0
+            })
         let cache = fixture.cache
         for number in 0..<3 {
             let tattler = Tattler { [weak cache] in

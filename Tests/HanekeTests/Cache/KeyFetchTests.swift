@@ -228,12 +228,13 @@ private struct LeasePile: ~Copyable {
 
     private var boxes: [Box] = []
 
-    mutating func takeAll(of bucket: Bucket, key: String) throws {
+    mutating func takeAll(of bucket: Bucket, key: String) throws(StoreError) {
         while true {
-            do {
+            do throws(StoreError) {
                 guard let lease = try bucket.lease(forKey: key) else { return }
                 boxes.append(Box(lease))
-            } catch let error as StoreError where error.code == .readersFull {
+            } catch {
+                guard error.code == .readersFull else { throw error }
                 return
             }
         }

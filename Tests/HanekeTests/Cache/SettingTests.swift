@@ -112,7 +112,7 @@ struct SettingTests {
     func unknownFormat() async throws {
         let fixture = try CacheFixture(String.self)
         let seen = Recorder<HanekeError.Code?>()
-        fixture.cache.set(value: "v", key: "k", formatName: "nowhere", failure: { seen.record($0.hanekeCode) })
+        fixture.cache.set(value: "v", key: "k", formatName: "nowhere").onFailure { seen.record($0.hanekeCode) }
         #expect(seen.events == [.formatNotFound])
         let error = await thrown { _ = try await fixture.cache.set(value: "v", key: "k", formatName: "nowhere").value }
         #expect(error.map(\.hanekeCode) == .formatNotFound)
@@ -236,7 +236,7 @@ struct SettingTests {
     @Test("H-102: convertToData is used in place of asData")
     func convertToData() async throws {
         let fixture = try CacheFixture(String.self)
-        fixture.cache.addFormat(Format(name: "f").with { $0.convertToData = { Data($0.reversed().map { UInt8(ascii: $0.unicodeScalars.first ?? "?") }) } })
+        fixture.cache.addFormat(Format(name: "f").with { $0.convertToData = { Data($0.utf8.reversed()) } })
         fixture.cache.set(value: "abc", key: "k", formatName: "f")
         await fixture.cache.flush()
         #expect(try fixture.bucket("f").bytes(forKey: "k") == Array("cba".utf8))

@@ -9,9 +9,11 @@ struct CodableValueTests {
         var born: Int
     }
 
-    @Test("H-155: any codable value is written and read, as JSON or as a property list", arguments: [
-        CodableValue<User>.Coding.json, .propertyList,
-    ])
+    @Test(
+        "H-155: any codable value is written and read, as JSON or as a property list",
+        arguments: [
+            CodableValue<User>.Coding.json, .propertyList,
+        ])
     func roundTrip(coding: CodableValue<User>.Coding) throws {
         let user = CodableValue(User(name: "Ada", born: 1815), coding: coding)
         let data = try #require(try user.asData())

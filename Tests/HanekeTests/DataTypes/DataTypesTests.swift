@@ -17,7 +17,8 @@ struct DataTypesTests {
         #expect(String.convertFromData(data).map { Array($0.utf8) } == Array(text.utf8))
     }
 
-    @Test("H-151: invalid UTF-8 is no text", arguments: [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0x61, 0x80]] as [[UInt8]])
+    @Test(
+        "H-151: invalid UTF-8 is no text", arguments: [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0x61, 0x80]] as [[UInt8]])
     func invalidText(bytes: [UInt8]) {
         #expect(String.convertFromData(Data(bytes)) == nil)
     }

@@ -17,7 +17,8 @@ struct CacheFixture<T: DataConvertible & DataRepresentable & Sendable> {
     let directory: TemporaryDirectory
     let cache: Cache<T>
 
-    init(_ type: T.Type = T.self, name: String = "test", clock: any MemoryCacheClock = SystemMemoryCacheClock()) throws {
+    init(_ type: T.Type = T.self, name: String = "test", clock: any MemoryCacheClock = SystemMemoryCacheClock()) throws
+    {
         directory = try TemporaryDirectory()
         cache = Cache(name: name, directory: directory.url, clock: clock)
         try #require(cache.diskError == nil)
