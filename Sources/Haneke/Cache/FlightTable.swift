@@ -66,9 +66,10 @@ struct FlightTable<Value: Sendable>: Sendable {
         current[Slot(key: key, policy: .reload)]
     }
 
-    /// How many wait for the key, whatever their policy.
-    func waiterCount(key: CacheKey) -> Int {
-        flights.values.filter { $0.slot.key == key }.reduce(0) { $0 + $1.waiters.count }
+    /// How many wait for the key; nil as policy is any.
+    func waiterCount(key: CacheKey, policy: FetchPolicy.Kind?) -> Int {
+        flights.values.filter { $0.slot.key == key && (policy == nil || $0.slot.policy == policy) }
+            .reduce(0) { $0 + $1.waiters.count }
     }
 
     // MARK: Changing

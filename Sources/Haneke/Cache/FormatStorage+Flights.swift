@@ -66,9 +66,9 @@ extension FormatStorage {
         return fetch
     }
 
-    /// How many fetches wait for the key.
-    func waiterCount(_ key: CacheKey) -> Int {
-        locked { $0.flights.waiterCount(key: key) }
+    /// How many fetches wait for the key, in flights of that policy or of any.
+    func waiterCount(_ key: CacheKey, policy: FetchPolicy.Kind? = nil) -> Int {
+        locked { $0.flights.waiterCount(key: key, policy: policy) }
     }
 
     // MARK: In flight
