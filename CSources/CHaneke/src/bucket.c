@@ -171,6 +171,14 @@ done:
     return status;
 }
 
+hnk_bucket *hnk__bucket_find_open(hnk_store *store, uint32_t id)
+{
+    pthread_mutex_lock(&store->listing);
+    hnk_bucket *bucket = find_open(store, id);
+    pthread_mutex_unlock(&store->listing);
+    return bucket;
+}
+
 void hnk__bucket_retain(hnk_bucket *bucket)
 {
     pthread_mutex_lock(&bucket->store->listing);

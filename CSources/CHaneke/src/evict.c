@@ -109,8 +109,13 @@ static hnk_status evict_one(hnk__write *write, hnk__touched *in, uint32_t keep)
         status = hnk__entry_remove(write, in, &key);
     if (status == HNK_OK)
         in->row.evictions++;
-    /* Entries are counted but none is to be found: the tables disagree. */
-    return status == HNK_NOT_FOUND || status == HNK_DAMAGED ? hnk__bucket_repair(write, in) : status;
+    if (status != HNK_NOT_FOUND && status != HNK_DAMAGED)
+        return status;
+    /* Entries are counted but none is to be found: the tables disagree. Once is damage; twice would be our bug. */
+    if (in->repaired)
+        return HNK_ERROR_INTERNAL;
+    in->repaired = true;
+    return hnk__bucket_repair(write, in);
 }
 
 static bool fits(const hnk__bucket_row *row, uint64_t bytes, uint64_t entries)

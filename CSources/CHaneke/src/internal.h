@@ -184,7 +184,7 @@ const char *hnk__lmdb_version(void);
 hnk_status hnk__read_begin(hnk__environment *environment, hnk__txn **out);
 void hnk__read_end(hnk__txn **txn);
 unsigned hnk__read_index(const hnk__txn *txn);
-bool hnk__readers_out(hnk__environment *environment); /* whether one of the pool's is out */
+bool hnk__reader_is_out(hnk__environment *environment, unsigned index); /* of the pool */
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out);
 hnk_status hnk__write_commit(hnk__txn **txn); /* empties *txn, also on failure */
@@ -332,6 +332,8 @@ typedef struct hnk__touched {
     hnk_bucket *bucket;
     hnk__bucket_row row;
     bool dropped;           /* its row was deleted: it is not written back */
+    bool repaired;          /* by an eviction of this transaction */
+    bool retained;          /* nobody but this transaction may have it open */
 } hnk__touched;
 
 typedef struct hnk__zeroed {
@@ -453,7 +455,8 @@ struct hnk_bucket {
 
 /* store.c */
 void hnk__store_retain(hnk_store *store);
-void hnk__store_release_idle(hnk_store *store); /* the last lease of a closing store went: closes it if nobody came back */
+/* Ends a reader of a closing store, and closes the store if it was the last. */
+void hnk__store_end_last(hnk_store *store, hnk__txn **txn);
 /* Remembers a damaged record for removal by the next write; false if it was remembered already. */
 bool hnk__store_doom(hnk_store *store, const hnk__key *key, uint64_t generation);
 unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id);
@@ -471,6 +474,7 @@ bool hnk__bucket_row_holds(hnk_bytes row);
 hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes name, const hnk__bucket_row *row);
 hnk_status hnk__bucket_attach(hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out);
 void hnk__bucket_retain(hnk_bucket *bucket);
+hnk_bucket *hnk__bucket_find_open(hnk_store *store, uint32_t id); /* a further reference; NULL if nobody has it open */
 void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row);
 /* Whether the digests of this generation in this slot were proven by this process, and noting that they were. */
 bool hnk__bucket_proven(const hnk_bucket *bucket, uint32_t slot, uint64_t generation);

@@ -92,12 +92,15 @@ void hnk_lease_release(hnk_lease *lease)
     hnk_store *store = lease->store;
     if (hnk__store_check(store) != HNK_OK)
         return; /* a forked child must not touch its parent's places in the table of readers */
-    atomic_store_explicit(&lease->since_ns, 0, memory_order_relaxed);
+    atomic_store(&lease->since_ns, 0);
     if (!lease->separate) {
+        /* Once our reader is back, the store may be closed by whoever was waiting for it: nothing is touched after that.
+         * The closer sets `closing`, then looks at since_ns; we do it the other way round, so one of us sees the other. */
         hnk__txn *txn = lease->found.txn;
-        hnk__read_end(&txn); /* from here on the lease may be another thread's */
         if (atomic_load(&store->closing))
-            hnk__store_release_idle(store);
+            hnk__store_end_last(store, &txn);
+        else
+            hnk__read_end(&txn);
         return;
     }
     pthread_mutex_lock(&store->listing);

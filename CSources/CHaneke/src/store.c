@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -365,6 +366,19 @@ static void close_store(hnk_store *store)
     free_store(store);
 }
 
+/* Whether a lease of the pool is still held, of a store that is closing. One that is just being released is waited for:
+ * it may have looked at `closing` before we set it, and would not come to close the store. */
+static bool leases_are_out(hnk_store *store)
+{
+    for (unsigned i = 0; i < HNK_POOL_READERS; i++)
+        while (hnk__reader_is_out(store->environment, i)) {
+            if (atomic_load(&store->leases[i].since_ns) != 0)
+                return true;
+            sched_yield();
+        }
+    return false;
+}
+
 void hnk_store_close(hnk_store *store)
 {
     if (store == NULL || hnk__store_check(store) != HNK_OK || give_back_one_of_many(store))
@@ -372,20 +386,17 @@ void hnk_store_close(hnk_store *store)
     pthread_mutex_lock(&registry_lock);
     if (atomic_fetch_sub(&store->references, 1) == 1) {
         atomic_store(&store->closing, true);
-        if (!hnk__readers_out(store->environment))
+        if (!leases_are_out(store))
             close_store(store);
     }
     pthread_mutex_unlock(&registry_lock);
 }
 
-void hnk__store_release_idle(hnk_store *store)
+void hnk__store_end_last(hnk_store *store, hnk__txn **txn)
 {
-    pthread_mutex_lock(&registry_lock);
-    /* Another thread may have closed it between our release and here: only what is still registered is there. */
-    hnk_store *found = registry;
-    while (found != NULL && found != store)
-        found = found->next;
-    if (found != NULL && atomic_load(&store->closing) && !hnk__readers_out(store->environment))
+    pthread_mutex_lock(&registry_lock); /* while our reader is out, nobody closes the store */
+    hnk__read_end(txn);
+    if (atomic_load(&store->closing) && !leases_are_out(store))
         close_store(store);
     pthread_mutex_unlock(&registry_lock);
 }

@@ -212,9 +212,7 @@ void hnk__read_end(hnk__txn **txn)
         return;
     }
     mdb_txn_reset(ending->raw);
-    /* Sequentially consistent: hnk_lease_release() then asks whether the store is closing, which asks who is still
-     * out. */
-    atomic_store(&ending->taken, false);
+    atomic_store_explicit(&ending->taken, false, memory_order_release);
 }
 
 unsigned hnk__read_index(const hnk__txn *txn)
@@ -222,12 +220,9 @@ unsigned hnk__read_index(const hnk__txn *txn)
     return txn->index;
 }
 
-bool hnk__readers_out(hnk__environment *environment)
+bool hnk__reader_is_out(hnk__environment *environment, unsigned index)
 {
-    for (unsigned i = 0; i < HNK_POOL_READERS; i++)
-        if (atomic_load(&environment->pool[i].taken))
-            return true;
-    return false;
+    return atomic_load_explicit(&environment->pool[index].taken, memory_order_acquire);
 }
 
 /* Writing ---------------------------------------------------------------------------------------------------------- */

@@ -64,13 +64,14 @@ static hnk_status remove_doomed(hnk__write *write)
         hnk__record record;
         hnk__touched *in;
         hnk_bucket *bucket = NULL;
-        pthread_mutex_lock(&store->listing);
-        for (bucket = store->buckets; bucket != NULL; bucket = bucket->next)
-            if (bucket->id == hnk__key_bucket_id(doomed[i].key.bytes))
-                break;
-        pthread_mutex_unlock(&store->listing);
-        if (bucket == NULL || hnk__write_touch(write, bucket, &in) != HNK_OK ||
-            hnk__row_get(write->txn, &doomed[i].key, &row) != HNK_OK)
+        if ((bucket = hnk__bucket_find_open(store, hnk__key_bucket_id(doomed[i].key.bytes))) == NULL)
+            continue;
+        bool touched = hnk__write_touch(write, bucket, &in) == HNK_OK;
+        if (!touched || in->retained)
+            hnk_bucket_close(bucket); /* one reference is enough */
+        else
+            in->retained = true;
+        if (!touched || hnk__row_get(write->txn, &doomed[i].key, &row) != HNK_OK)
             continue;
         if (hnk__record_parse(&record, (hnk_bytes){ doomed[i].key.bytes, doomed[i].key.size }, row) &&
             record.header.generation != doomed[i].generation)
@@ -159,6 +160,8 @@ hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *err
 
     while (write->touched != NULL) {
         hnk__touched *next = write->touched->next;
+        if (write->touched->retained)
+            hnk_bucket_close(write->touched->bucket);
         free(write->touched);
         write->touched = next;
     }

@@ -3,16 +3,11 @@
 /// An entry that left.
 @usableFromInline
 struct Departure<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline
-    let key: Key
-    @usableFromInline
-    let value: Value
-    @usableFromInline
-    let reason: MemoryCacheRemovalReason
-    @usableFromInline
-    let isDiscardable: Bool
-    @usableFromInline
-    let isReported: Bool
+    @usableFromInline let key: Key
+    @usableFromInline let value: Value
+    @usableFromInline let reason: MemoryCacheRemovalReason
+    @usableFromInline let isDiscardable: Bool
+    @usableFromInline let isReported: Bool
 
     @inlinable
     init(key: Key, value: Value, reason: MemoryCacheRemovalReason, isDiscardable: Bool, isReported: Bool) {
@@ -27,13 +22,10 @@ struct Departure<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 /// The entries that left in one call, in order, and who is to hear of it.
 @usableFromInline
 struct Departures<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline
-    var delegate: (any MemoryCacheDelegate<Key, Value>)?
+    @usableFromInline var delegate: (any MemoryCacheDelegate<Key, Value>)?
     // Mostly one entry leaves, and then no array is made.
-    @usableFromInline
-    var first: Departure<Key, Value>?
-    @usableFromInline
-    var rest: [Departure<Key, Value>] = []
+    @usableFromInline var first: Departure<Key, Value>?
+    @usableFromInline var rest: [Departure<Key, Value>] = []
 
     @inlinable
     init() {}

@@ -46,27 +46,18 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         init() {}
     }
 
-    @usableFromInline
-    var slots: [Slot] = []
+    @usableFromInline var slots: [Slot] = []
     /// Deadlines in heap order, earliest first; kept by EntryTable+Deadlines.swift.
-    @usableFromInline
-    var deadlines: [Deadline] = []
-    @usableFromInline
-    var buckets = [Int](repeating: -1, count: 16)
-    @usableFromInline
-    var firstFree = -1
-    @usableFromInline
-    var costed = Ends()
-    @usableFromInline
-    var costless = Ends()
-    @usableFromInline
-    var uses: UInt64 = 0
+    @usableFromInline var deadlines: [Deadline] = []
+    @usableFromInline var buckets = [Int](repeating: -1, count: 16)
+    @usableFromInline var firstFree = -1
+    @usableFromInline var costed = Ends()
+    @usableFromInline var costless = Ends()
+    @usableFromInline var uses: UInt64 = 0
 
-    @usableFromInline
-    var count = 0
+    @usableFromInline var count = 0
     /// The true sum: costs near `Int.max` neither trap nor saturate here.
-    @usableFromInline
-    var totalCost: UInt128 = 0
+    @usableFromInline var totalCost: UInt128 = 0
 
     @inlinable
     init() {}
@@ -151,6 +142,16 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         firstFree = slot
         count -= 1
         totalCost -= UInt128(emptied.cost)
+        return emptied
+    }
+
+    /// Hands over all entries, and their memory with them.
+    ///
+    /// The count of uses goes on: an id must not come again, for a caller may still hold one.
+    mutating func handOver() -> EntryTable {
+        var emptied = EntryTable()
+        emptied.uses = uses
+        swap(&self, &emptied)
         return emptied
     }
 

@@ -8,13 +8,11 @@ extension MemoryCache {
     /// O(removed), most of it without the lock.
     public func removeAll() {
         var (leaving, delegate, reportsRemovals) = state.withLock { state in
-            var emptied = EntryTable<Key, Value>()
-            swap(&emptied, &state.table)
-            state.statistics.removals += emptied.count
+            state.statistics.removals += state.table.count
             state.flights = [:]
-            return (emptied, state.delegate, state.reportsRemovals)
+            return (state.table.handOver(), state.delegate, state.reportsRemovals)
         }
-        while leaving.coldest != EntryTable<Key, Value>.none {
+        while leaving.coldest != State.Table.none {
             var departures = Departures<Key, Value>()
             let taken = leaving.take(leaving.coldest)
             guard let key = taken.key, let value = taken.value else { continue }
@@ -30,11 +28,12 @@ extension MemoryCache {
     /// Removes the entries for which the predicate answers true; they leave as ``MemoryCacheRemovalReason/removed``.
     ///
     /// The predicate runs without the lock, coldest entry first, over the entries there at the call. One that is set
-    /// meanwhile stays. O(count), and holds all values until it returns.
+    /// meanwhile stays. O(count log count), and holds all values until it returns.
     ///
     /// - Throws: What the predicate throws; nothing is removed then.
     public func removeAll(where isUnwanted: (Key, Value) throws -> Bool) rethrows {
-        let unwanted = try state.withLock { $0.snapshot() }.filter { try isUnwanted($0.key, $0.value) }
+        let entries = state.withLock { $0.snapshot() }.sorted { $0.touched < $1.touched }
+        let unwanted = try entries.filter { try isUnwanted($0.key, $0.value) }
         var departures = Departures<Key, Value>()
         state.withLock { state in
             for entry in unwanted {

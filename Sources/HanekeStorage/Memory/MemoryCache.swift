@@ -15,16 +15,12 @@ public import Synchronization
 /// Values are released, delegates called and contents discarded without a lock held. Only `==` of the keys runs
 /// under the lock: it must not use the cache.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline
-    typealias State = MemoryCacheState<Key, Value>
+    @usableFromInline typealias State = MemoryCacheState<Key, Value>
 
-    @usableFromInline
-    let state: Mutex<State>
-    @usableFromInline
-    let clock: any MemoryCacheClock
+    @usableFromInline let state: Mutex<State>
+    @usableFromInline let clock: any MemoryCacheClock
     /// Whether an entry ever had a lifetime: until then nobody asks for the time.
-    @usableFromInline
-    let hasLifetimes = Atomic(false)
+    @usableFromInline let hasLifetimes = Atomic(false)
 
     /// Creates an empty cache.
     ///

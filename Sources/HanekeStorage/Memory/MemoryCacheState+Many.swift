@@ -10,7 +10,7 @@ extension MemoryCacheState {
         let touched: UInt64
     }
 
-    /// A copy of all entries, coldest first: O(count log count).
+    /// A copy of all entries in no order: O(count).
     func snapshot() -> [Snapshot] {
         var entries: [Snapshot] = []
         entries.reserveCapacity(table.count)
@@ -18,7 +18,7 @@ extension MemoryCacheState {
             guard let key = slot.key, let value = slot.value else { continue }
             entries.append(Snapshot(key: key, value: value, hash: slot.hash, id: slot.id, touched: slot.touched))
         }
-        return entries.sorted { $0.touched < $1.touched }
+        return entries
     }
 
     /// The contents that can still be discarded.
@@ -27,7 +27,7 @@ extension MemoryCacheState {
     }
 
     mutating func dropExpired(now: Duration, departures: inout Leaving) {
-        let none = EntryTable<Key, Value>.none
+        let none = Table.none
         while case let slot = table.firstExpired(at: now), slot != none {
             dismiss(slot, .expired, departures: &departures)
         }
@@ -35,7 +35,7 @@ extension MemoryCacheState {
 
     mutating func relieve(_ level: MemoryPressureLevel, now: Duration, departures: inout Leaving) {
         if level == .normal { return }
-        let none = EntryTable<Key, Value>.none
+        let none = Table.none
         let isCostly = table.totalCost > 0
         let keptCost = level == .critical ? 0 : table.totalCost / 2
         let keptCount = level == .critical ? 0 : table.count / 2
@@ -49,5 +49,7 @@ extension MemoryCacheState {
                 dismiss(table.coldest, .pressure(level), departures: &departures)
             }
         }
+        // Nothing is left in the empty table but its own memory, which is wanted too.
+        if table.count == 0 { _ = table.handOver() }
     }
 }

@@ -5,8 +5,8 @@
 /// No method calls the user's code except for comparing keys; what leaves is appended to `departures`.
 @usableFromInline
 struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline
-    typealias Leaving = Departures<Key, Value>
+    @usableFromInline typealias Table = EntryTable<Key, Value>
+    @usableFromInline typealias Leaving = Departures<Key, Value>
 
     /// A value that was found, and what is needed to drop it should it turn out to be discarded.
     @usableFromInline
@@ -23,24 +23,15 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    @usableFromInline
-    var table = EntryTable<Key, Value>()
-    @usableFromInline
-    var name: String
-    @usableFromInline
-    var countLimit: Int
-    @usableFromInline
-    var totalCostLimit: Int
-    @usableFromInline
-    var evictsObjectsWithDiscardedContent = true
-    @usableFromInline
-    var reportsRemovals = false
-    @usableFromInline
-    weak var delegate: (any MemoryCacheDelegate<Key, Value>)?
-    @usableFromInline
-    var statistics = MemoryCacheStatistics()
-    @usableFromInline
-    var flights: [FlightKey<Key>: Flight<Key, Value>] = [:]
+    @usableFromInline var table = Table()
+    @usableFromInline var name: String
+    @usableFromInline var countLimit: Int
+    @usableFromInline var totalCostLimit: Int
+    @usableFromInline var evictsObjectsWithDiscardedContent = true
+    @usableFromInline var reportsRemovals = false
+    @usableFromInline weak var delegate: (any MemoryCacheDelegate<Key, Value>)?
+    @usableFromInline var statistics = MemoryCacheStatistics()
+    @usableFromInline var flights: [FlightKey<Key>: Flight<Key, Value>] = [:]
 
     @inlinable
     init(name: String, countLimit: Int, totalCostLimit: Int) {
@@ -54,7 +45,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     mutating func get(_ key: Key, hash: Int, now: Duration, departures: inout Leaving) -> Found? {
         let slot = findAlive(key, hash: hash, now: now, departures: &departures)
-        guard slot != EntryTable<Key, Value>.none, let found = found(at: slot) else {
+        guard slot != Table.none, let found = found(at: slot) else {
             statistics.countMiss()
             return nil
         }
@@ -67,7 +58,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     func peek(_ key: Key, hash: Int, now: Duration) -> Found? {
         let slot = table.find(key, hash: hash)
-        guard slot != EntryTable<Key, Value>.none, !table.isExpired(slot, at: now) else { return nil }
+        guard slot != Table.none, !table.isExpired(slot, at: now) else { return nil }
         return found(at: slot)
     }
 
@@ -83,9 +74,9 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     mutating func findAlive(_ key: Key, hash: Int, now: Duration, departures: inout Leaving) -> Int {
         let slot = table.find(key, hash: hash)
-        guard slot != EntryTable<Key, Value>.none, table.isExpired(slot, at: now) else { return slot }
+        guard slot != Table.none, table.isExpired(slot, at: now) else { return slot }
         dismiss(slot, .expired, departures: &departures)
-        return EntryTable<Key, Value>.none
+        return Table.none
     }
 
     // MARK: Writing
@@ -128,7 +119,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             if !flights.isEmpty { overtakeFlight(incoming.key, hash: incoming.hash) }
         }
         let old = findAlive(incoming.key, hash: incoming.hash, now: now, departures: &departures)
-        let isReplacement = old != EntryTable<Key, Value>.none
+        let isReplacement = old != Table.none
         if totalCostLimit > 0, incoming.cost > totalCostLimit {
             statistics.countRefusal()
             if isReplacement { dismiss(old, .removed, departures: &departures) }
@@ -151,7 +142,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     mutating func remove(_ key: Key, hash: Int, now: Duration, departures: inout Leaving) -> Value? {
         if !flights.isEmpty { overtakeFlight(key, hash: hash) }
         let slot = findAlive(key, hash: hash, now: now, departures: &departures)
-        guard slot != EntryTable<Key, Value>.none else { return nil }
+        guard slot != Table.none else { return nil }
         let value = table.slots[slot].value
         dismiss(slot, .removed, departures: &departures)
         return value
@@ -164,7 +155,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ key: Key, hash: Int, id: UInt64, reason: MemoryCacheRemovalReason, departures: inout Leaving
     ) -> Bool {
         let slot = table.find(key, hash: hash)
-        guard slot != EntryTable<Key, Value>.none, table.slots[slot].id == id else { return false }
+        guard slot != Table.none, table.slots[slot].id == id else { return false }
         dismiss(slot, reason, departures: &departures)
         return true
     }
@@ -175,7 +166,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// while the cost is too high, then the coldest while there are too many.
     @inlinable
     mutating func makeRoom(entries: Int, cost: Int, now: Duration, departures: inout Leaving) {
-        let none = EntryTable<Key, Value>.none
+        let none = Table.none
         while !(fits(cost: cost) && fits(entries: entries)) {
             let slot = table.firstExpired(at: now)
             guard slot != none else { break }

@@ -62,6 +62,24 @@ struct DiscardableContentTests {
         #expect(cache.statistics.discarded == 0)
     }
 
+    @Test("M-051: a fresh value in a cache that was emptied meanwhile stays too")
+    func overtakenAfterEmptying() {
+        let cache = MemoryCache<String, Pages>()
+        let emptyings: [@Sendable () -> Void] = [{ cache.removeAll() }, { cache.handlePressure(.critical) }]
+        for empty in emptyings {
+            cache.removeAll()
+            let fresh = Pages()
+            let content = Pages {
+                empty()
+                cache["a"] = fresh
+            }
+            cache["a"] = content
+            content.discardIfPossible()
+            #expect(cache["a"] == nil)
+            #expect(cache["a"] === fresh)
+        }
+    }
+
     @Test("M-052: with the flag off, discarded content is returned as it is")
     func flagOff() {
         let cache = MemoryCache<String, Pages>()
