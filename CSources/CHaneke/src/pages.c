@@ -59,7 +59,7 @@ static bool page_size_holds(uint64_t bytes)
     return bytes >= HNK_LMDB_PAGE_MIN_BYTES && bytes <= HNK_LMDB_PAGE_MAX_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
-/* The meta page at `offset`; false: it is not even LMDB's. */
+/* The meta page at `offset`; false: there is none. */
 static bool meta_read(const hnk__walk *walk, uint64_t offset, hnk__lmdb_page *out_head, hnk__lmdb_meta *out)
 {
     if (offset > walk->file_bytes || walk->file_bytes - offset < sizeof *out_head + sizeof *out)
@@ -106,16 +106,16 @@ static bool is_blank(const hnk__walk *walk)
 /* No meta page can be used: whether this is at least a damaged file of LMDB 0.9, and not another program's. */
 static hnk_status foreign_or_damaged(const hnk__walk *walk)
 {
-    bool magic = false, version = false;
-    hnk__lmdb_page head;
-    hnk__lmdb_meta meta;
+    static const uint32_t ours[] = { HNK_LMDB_MAGIC, HNK_LMDB_VERSION };
+    bool damaged = is_blank(walk);
 
-    for (uint64_t offset = 0; offset <= HNK_LMDB_PAGE_MAX_BYTES; offset = offset == 0 ? HNK_LMDB_PAGE_MIN_BYTES : offset * 2)
-        if (meta_read(walk, offset, &head, &meta)) {
-            magic = true;
-            version = version || meta.version == HNK_LMDB_VERSION;
-        }
-    return magic ? (version ? HNK_OK : HNK_ERROR_NOT_A_STORE) : is_blank(walk) ? HNK_OK : HNK_ERROR_NOT_A_STORE;
+    for (uint64_t page = 0; page <= HNK_LMDB_PAGE_MAX_BYTES; page = page == 0 ? HNK_LMDB_PAGE_MIN_BYTES : page * 2) {
+        uint64_t offset = page + sizeof(hnk__lmdb_page);
+
+        damaged = damaged ||
+            (walk->file_bytes >= offset + sizeof ours && memcmp(walk->bytes + offset, ours, sizeof ours) == 0);
+    }
+    return damaged ? HNK_OK : HNK_ERROR_NOT_A_STORE;
 }
 
 /* Chooses the snapshot. False: there is none that can be walked. */

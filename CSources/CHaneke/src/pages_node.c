@@ -100,6 +100,7 @@ static bool nodes_tile(const hnk__walk *walk, const hnk__tree_page *page)
         if (pointer % 2 != 0 || pointer >= walk->page_bytes || (starts[pointer / 128] & bit) != 0)
             return false;
         starts[pointer / 128] |= bit;
+        __builtin_prefetch(page->bytes + pointer); /* all at once, instead of one miss after the other below */
     }
     for (size_t offset = page->upper; offset < walk->page_bytes; seen++) {
         hnk__node node;

@@ -127,8 +127,11 @@ static void step(tree_walk *at)
         return; /* it did when the page was checked: somebody writes meanwhile */
     if (index > 0)
         range.low = node.key;
-    if (index + 1 < top->page.count && hnk__tree_page_node(at->walk, &top->page, index + 1, &after))
+    if (index + 1 < top->page.count && hnk__tree_page_node(at->walk, &top->page, index + 1, &after)) {
         range.high = after.key;
+        if (after.child < at->walk->file_pages)
+            __builtin_prefetch(at->walk->bytes + after.child * at->walk->page_bytes);
+    }
     page_enter(at, node.child, range);
 }
 
