@@ -1,9 +1,10 @@
-/* pages.c: reads LMDB's file without LMDB, which trusts every byte of it: damage makes LMDB abort, fault or lose keys silently. What passes this walk,
- * LMDB can read and write.
+/* pages.c: reads LMDB's file without LMDB, which trusts every byte of it: damage makes LMDB abort, fault or lose
+ * keys silently. What passes this walk, LMDB can read and write.
  *
- * The file is mapped: copying it out with pread() takes five times as long. No page beyond the size that the file has at the start is touched. The caller
- * holds the store alone, and LMDB never makes its file shorter, so that only a stranger who cuts it off meanwhile, or a disk that can't be read, can raise
- * SIGBUS: the same that would happen to LMDB a moment later. */
+ * The file is mapped: copying it out with pread() takes five times as long. No page beyond the size that the
+ * file has at the start is touched. The caller holds the store alone, and LMDB never makes its file shorter, so
+ * that only a stranger who cuts it off meanwhile, or a disk that can't be read, can raise SIGBUS: the same that
+ * would happen to LMDB a moment later. */
 #include "pages.h"
 
 #include <errno.h>
@@ -164,7 +165,8 @@ static void snapshot_walk(hnk__walk *walk)
     if (!meta_choose(walk) || hnk__walk_is_over(walk))
         return;
     words = walk->meta.last_page / 64 + 1;
-    if (words > SIZE_MAX / sizeof *walk->claimed || (walk->claimed = calloc((size_t)words, sizeof *walk->claimed)) == NULL) {
+    if (words > SIZE_MAX / sizeof *walk->claimed ||
+        (walk->claimed = calloc((size_t)words, sizeof *walk->claimed)) == NULL) {
         walk->status = HNK_ERROR_MEMORY;
         return;
     }
@@ -198,7 +200,7 @@ hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *conte
         walk.status = HNK_ERROR_NOT_A_STORE;
         goto done;
     }
-    /* LMDB takes an empty file for a new one. Where size_t has 32 bits its structures are others, which nobody checks here. */
+    /* LMDB takes an empty file for a new one. Where size_t has 32 bits its structures are others: not walked. */
     if (known.st_size == 0 || sizeof(size_t) < sizeof(uint64_t))
         goto done;
     walk.file_bytes = (uint64_t)known.st_size;

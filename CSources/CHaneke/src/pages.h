@@ -1,7 +1,8 @@
 /* pages.h: LMDB 0.9's structures as they lie on the disk, and what the files pages*.c share.
  *
- * LMDB documents no format. This one was read out of mdb.c 0.9.24, whose names stand in brackets; it is the same in all of 0.9 on 64-bit machines
- * (data version 1). Numbers are in machine order and at even offsets only, so structures are copied out before they are looked at. */
+ * LMDB documents no format. This one was read out of mdb.c 0.9.24, whose names stand in brackets; it is the same
+ * in all of 0.9 on 64-bit machines (data version 1). Numbers are in machine order and at even offsets only, so
+ * structures are copied out before they are looked at. */
 #ifndef HNK_PAGES_H
 #define HNK_PAGES_H
 
@@ -20,11 +21,13 @@
 #define HNK_LMDB_DEPTH_MAX 32u            /* CURSOR_STACK */
 
 enum { HNK_LMDB_BRANCH = 1, HNK_LMDB_LEAF = 2, HNK_LMDB_OVERFLOW = 4, HNK_LMDB_META = 8 }; /* P_…: of a page */
-enum { HNK_LMDB_BIG = 1, HNK_LMDB_SUB = 2 };                                              /* F_BIGDATA, F_SUBDATA: of a leaf's node */
-enum { HNK_LMDB_FIXED_MAP = 0x1, HNK_LMDB_INTEGER_KEY = 0x8, HNK_LMDB_NO_SUBDIR = 0x4000 }; /* MDB_…: of a tree, or of the environment */
+enum { HNK_LMDB_BIG = 1, HNK_LMDB_SUB = 2 }; /* F_BIGDATA, F_SUBDATA: of a leaf's node */
+enum { HNK_LMDB_INTEGER_KEY = 0x8 };         /* MDB_INTEGERKEY: of the free tree, whose flags hold the environment's too: */
+enum { HNK_LMDB_FIXED_MAP = 0x1, HNK_LMDB_NO_SUBDIR = 0x4000 };
 
-/* In front of each page; of a run of overflow pages, in front of the first one only [MDB_page]. 16-bit pointers to the nodes follow it, in the order of
- * the keys, up to `lower`; the nodes themselves fill `upper` to the end of the page. */
+/* In front of each page; of a run of overflow pages, in front of the first one only [MDB_page]. 16-bit pointers
+ * to the nodes follow it, in the order of the keys, up to `lower`; the nodes themselves fill `upper` to the end
+ * of the page. */
 typedef struct hnk__lmdb_page {
     uint64_t number;
     uint16_t pad;
@@ -43,8 +46,9 @@ static_assert(offsetof(hnk__lmdb_page, flags) == 10, "mp_flags");
 static_assert(offsetof(hnk__lmdb_page, lower) == 12 && offsetof(hnk__lmdb_page, upper) == 14, "pb_lower, pb_upper");
 static_assert(offsetof(hnk__lmdb_page, run_pages) == 12, "pb_pages");
 
-/* In front of each key [MDB_node]. In a leaf the first two hold the length of the data, which follows the key; if it is BIG, the number of its first
- * overflow page stands there instead. In a branch the first three hold the number of the child. */
+/* In front of each key [MDB_node]. In a leaf the first two hold the length of the data, which follows the key;
+ * if it is BIG, the number of its first overflow page stands there instead. In a branch the first three hold the
+ * number of the child. */
 typedef struct hnk__lmdb_node {
     uint16_t low;
     uint16_t high;
@@ -68,7 +72,8 @@ typedef struct hnk__lmdb_tree {
 } hnk__lmdb_tree;
 
 static_assert(sizeof(hnk__lmdb_tree) == 48, "MDB_db");
-static_assert(offsetof(hnk__lmdb_tree, branch_pages) == 8 && offsetof(hnk__lmdb_tree, root) == 40, "md_branch_pages, md_root");
+static_assert(offsetof(hnk__lmdb_tree, branch_pages) == 8 && offsetof(hnk__lmdb_tree, root) == 40,
+    "md_branch_pages, md_root");
 
 /* What the two meta pages hold behind their page header [MDB_meta]. */
 typedef struct hnk__lmdb_meta {
@@ -84,7 +89,8 @@ typedef struct hnk__lmdb_meta {
 
 static_assert(sizeof(hnk__lmdb_meta) == 136, "MDB_meta");
 static_assert(offsetof(hnk__lmdb_meta, free) == 24 && offsetof(hnk__lmdb_meta, main) == 72, "mm_dbs");
-static_assert(offsetof(hnk__lmdb_meta, last_page) == 120 && offsetof(hnk__lmdb_meta, txn) == 128, "mm_last_pg, mm_txnid");
+static_assert(offsetof(hnk__lmdb_meta, last_page) == 120 && offsetof(hnk__lmdb_meta, txn) == 128,
+    "mm_last_pg, mm_txnid");
 
 /* One walk over one snapshot. */
 typedef struct hnk__walk {
@@ -152,8 +158,10 @@ typedef struct hnk__node {
 bool hnk__tree_page_open(hnk__walk *walk, const hnk__tree_kind *kind, uint64_t number, hnk__tree_page *out);
 /* Node `index`; false: no part of it may be used. */
 bool hnk__tree_page_node(const hnk__walk *walk, const hnk__tree_page *page, size_t index, hnk__node *out);
-/* Whether the page as a whole holds: its bounds, its nodes' places and sizes, their flags, the order and range of their keys. */
-bool hnk__tree_page_holds(hnk__walk *walk, const hnk__tree_kind *kind, const hnk__tree_page *page, hnk__key_range range);
+/* Whether the page as a whole holds: its bounds, its nodes' places and sizes, their flags, the order and range
+ * of their keys. */
+bool hnk__tree_page_holds(
+    hnk__walk *walk, const hnk__tree_kind *kind, const hnk__tree_page *page, hnk__key_range range);
 /* Whether a key has a size that keys have, and lies in the range. */
 bool hnk__key_holds(const hnk__tree_kind *kind, hnk_bytes key, hnk__key_range range);
 

@@ -5,9 +5,10 @@ void hnk__walk_free_row(hnk__walk *walk, uint64_t page, hnk_bytes key, hnk_bytes
 {
     const uint8_t *numbers = data.data;
     uint64_t count, above = HNK_LMDB_NONE;
-    uint64_t txn = hnk__load_64(key.data);
+    uint64_t txn;
 
     assert(key.size == sizeof txn); /* hnk__tree_page_holds() has seen to it */
+    txn = hnk__load_64(key.data);
     if (txn == 0 || txn > walk->meta.txn) {
         (void)hnk__walk_fault(walk, "page %llu: free pages of transaction %llu, but the last one is %llu",
             (unsigned long long)page, (unsigned long long)txn, (unsigned long long)walk->meta.txn);
@@ -24,7 +25,8 @@ void hnk__walk_free_row(hnk__walk *walk, uint64_t page, hnk_bytes key, hnk_bytes
         uint64_t number = hnk__load_64(numbers + i * sizeof number);
 
         if (number >= above || !hnk__walk_claim(walk, number, 1)) {
-            (void)hnk__walk_fault(walk, "page %llu: page %llu is in the list of free pages, but is used, there twice or out of order",
+            (void)hnk__walk_fault(walk,
+                "page %llu: page %llu is in the list of free pages, but is used, there twice or out of order",
                 (unsigned long long)page, (unsigned long long)number);
             return;
         }

@@ -86,7 +86,8 @@ bool hnk__tree_page_node(const hnk__walk *walk, const hnk__tree_page *page, size
     return node_at(walk, page, pointer_at(page, index), page->lower, out);
 }
 
-/* LMDB moves nodes about by their sizes: they must fill the end of the page without gap or overlap, and have one pointer each. */
+/* LMDB moves nodes about by their sizes: they must fill the end of the page without gap or overlap, and have one
+ * pointer each. */
 static bool nodes_tile(const hnk__walk *walk, const hnk__tree_page *page)
 {
     uint64_t starts[HNK_LMDB_PAGE_MAX_BYTES / 2 / 64]; /* a bit for each even offset */
@@ -172,7 +173,7 @@ bool hnk__tree_page_holds(hnk__walk *walk, const hnk__tree_kind *kind, const hnk
             return hnk__walk_fault(walk, "page %llu: keys %zu and %zu are out of order", number, i - 1, i);
         /* In between, the order sees to it. */
         if ((i == unkeyed || i == page->count - 1) && !hnk__key_holds(kind, node.key, range))
-            return hnk__walk_fault(walk, "page %llu: key %zu lies outside the range that its parent gives it", number, i);
+            return hnk__walk_fault(walk, "page %llu: key %zu is outside the range its parent gives", number, i);
         before = node.key;
     }
     return true;

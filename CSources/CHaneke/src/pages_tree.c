@@ -19,8 +19,10 @@ typedef struct tree_walk {
 static bool record_holds(hnk__walk *walk, const hnk__lmdb_tree *tree, const hnk__tree_kind *kind)
 {
     unsigned flags = tree->flags;
+    unsigned expected = kind->transactions ? HNK_LMDB_INTEGER_KEY : 0;
+    unsigned optional = kind->transactions ? HNK_LMDB_FIXED_MAP | HNK_LMDB_NO_SUBDIR : 0; /* the environment's */
 
-    if (kind->transactions ? (flags & ~(unsigned)(HNK_LMDB_FIXED_MAP | HNK_LMDB_NO_SUBDIR)) != HNK_LMDB_INTEGER_KEY : flags != 0)
+    if ((flags & ~optional) != expected)
         return hnk__walk_fault(walk, "the %s tree has flags %#x", kind->name, flags);
     if (tree->root == HNK_LMDB_NONE ? tree->depth != 0 : tree->depth < 1 || tree->depth > HNK_LMDB_DEPTH_MAX)
         return hnk__walk_fault(walk, "the %s tree is said to be %u pages deep", kind->name, (unsigned)tree->depth);
@@ -45,17 +47,19 @@ static const uint8_t *run_enter(tree_walk *at, uint64_t page, const hnk__node *n
     bytes = walk->bytes + first * walk->page_bytes;
     memcpy(&head, bytes, sizeof head);
     if (head.number != first || head.flags != HNK_LMDB_OVERFLOW) {
-        (void)hnk__walk_fault(walk, "page %llu does not begin a value, as page %llu says", told, (unsigned long long)page);
+        (void)hnk__walk_fault(
+            walk, "page %llu does not begin a value, as page %llu says", told, (unsigned long long)page);
         return NULL;
     }
     /* More than needed: LMDB keeps a run for a shorter value. */
     if (head.run_pages < needed || head.run_pages > walk->file_pages - first) {
-        (void)hnk__walk_fault(walk, "page %llu: %u pages for a value that needs %llu, or they are not in the file", told,
+        (void)hnk__walk_fault(walk, "page %llu: %u pages for a value that needs %llu, or not in the file", told,
             (unsigned)head.run_pages, (unsigned long long)needed);
         return NULL;
     }
     if (!hnk__walk_claim(walk, first, head.run_pages)) {
-        (void)hnk__walk_fault(walk, "page %llu: some of its %u pages are in use elsewhere", told, (unsigned)head.run_pages);
+        (void)hnk__walk_fault(
+            walk, "page %llu: some of its %u pages are in use elsewhere", told, (unsigned)head.run_pages);
         return NULL;
     }
     at->counted.overflow_pages += head.run_pages;
