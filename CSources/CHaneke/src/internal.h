@@ -270,6 +270,7 @@ typedef struct hnk__state {
     int file;
     bool exclusive;
     bool known;  /* the marker was there and whole: the directory is a store of ours */
+    bool synced; /* it says that everything was synced before the close */
 } hnk__state;
 
 hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error); /* shared or exclusive lock */
@@ -430,6 +431,7 @@ struct hnk_store {
     hnk_lease leases[HNK_POOL_READERS];
 
     _Atomic bool dirty;              /* written since the last sync */
+    _Atomic uint64_t synced_txn;     /* the last transaction known to be on the disk's surface; 0 = none is */
     pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
     bool salvaged;                   /* by this open */
     bool syncer_runs;

@@ -56,16 +56,17 @@ static bool describe_data(int directory, uint64_t *bytes, uint64_t *changed_ns)
 }
 
 /* What the one process that has the store to itself may believe of it. */
-static hnk__trust judge(int file, int directory, bool *out_known)
+static hnk__trust judge(hnk__state *state, int directory)
 {
     marker found;
     uint8_t boot[16];
     uint64_t bytes, changed_ns;
 
-    *out_known = read_marker(file, &found);
+    state->known = read_marker(state->file, &found);
+    state->synced = state->known && found.state == STATE_CLOSED && found.synced != 0;
     if (!describe_data(directory, &bytes, &changed_ns) || bytes == 0)
         return HNK_TRUST_NEW;
-    if (!*out_known)
+    if (!state->known)
         return HNK_TRUST_CRASHED;
     bool same_boot = hnk__boot_identity(boot) && memcmp(boot, found.boot, sizeof boot) == 0;
     bool as_left = found.state == STATE_CLOSED && found.data_bytes == bytes && found.data_changed_ns == changed_ns;
@@ -93,7 +94,7 @@ hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hn
     for (;;) {
         if (lock(state->file, LOCK_EX | LOCK_NB) == 0) {
             state->exclusive = true;
-            *out = judge(state->file, directory, &state->known);
+            *out = judge(state, directory);
             return HNK_OK;
         }
         if (errno != EWOULDBLOCK || lock(state->file, LOCK_SH) != 0) {
