@@ -262,6 +262,7 @@ typedef enum hnk__trust {
     HNK_TRUST_SHARED, /* others have it open: it is theirs to judge */
     HNK_TRUST_NEW,    /* there is no data file */
     HNK_TRUST_CLEAN,
+    HNK_TRUST_LEFT,   /* as clean, but several had it: files of one that was killed may lie about */
     HNK_TRUST_KILLED, /* not closed, or changed since; same boot: the structure has to be walked */
     HNK_TRUST_CRASHED /* another boot: the digests too */
 } hnk__trust;
