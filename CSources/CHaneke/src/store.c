@@ -283,7 +283,7 @@ static hnk_status open_store(
         hnk__fail(error, status, errno, "writing the file \"state\" in %s", store->path);
         goto failed;
     }
-    if ((trust == HNK_TRUST_CLEAN || trust == HNK_TRUST_LEFT) && store->state.synced)
+    if (trust == HNK_TRUST_CLEAN && store->state.synced)
         atomic_store(&store->synced_txn, last_txn(store));
     if (options->sync_mode == HNK_SYNC_INTERVAL) {
         store->syncer_runs = pthread_create(&store->syncer, NULL, sync_now_and_then, store) == 0;
