@@ -171,11 +171,13 @@ static void write_under_a_limit(const char *directory, unsigned long long bytes)
     hnk_bucket_options options = HNK_BUCKET_OPTIONS_INIT;
     hnk_bucket *bucket;
     hnk_verification verification = HNK_VERIFICATION_INIT;
-    struct rlimit limit = { bytes, bytes };
+    struct rlimit limit, before;
     unsigned full = 0;
 
     EXPECT(hnk_bucket_open(store, HNK_TEXT("limited"), &options, &bucket, NULL) == HNK_OK);
     signal(SIGXFSZ, SIG_IGN);
+    EXPECT(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    limit = (struct rlimit){ bytes, before.rlim_max };
     EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     for (uint64_t n = 0; n < 3000; n++) {
         hnk_status status = hnk_bucket_set(bucket, (hnk_bytes){ &n, sizeof n }, value_of(n), NULL);
@@ -196,6 +198,7 @@ static void write_under_a_limit(const char *directory, unsigned long long bytes)
     if (status != HNK_OK)
         fprintf(stderr, "%s %s\n", hnk_status_name(status), verification.first_fault);
     EXPECT(status == HNK_OK);
+    EXPECT(setrlimit(RLIMIT_FSIZE, &before) == 0);
     EXPECT(hnk_bucket_remove_all(bucket) == HNK_OK);
     EXPECT(hnk_bucket_set(bucket, HNK_TEXT("after"), HNK_TEXT("all"), NULL) == HNK_OK);
     printf("%u\n", full);
