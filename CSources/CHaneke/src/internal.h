@@ -458,8 +458,8 @@ struct hnk_bucket {
 
 /* store.c */
 void hnk__store_retain(hnk_store *store);
-/* Ends a reader of a closing store, and closes the store if it was the last. */
-void hnk__store_end_last(hnk_store *store, hnk__txn **txn);
+/* Ends the reader of a lease of a closing store, and closes the store if it was the last. */
+void hnk__store_end_last(hnk_store *store, hnk_lease *lease);
 /* Remembers a damaged record for removal by the next write; false if it was remembered already. */
 bool hnk__store_doom(hnk_store *store, const hnk__key *key, uint64_t generation);
 unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id);

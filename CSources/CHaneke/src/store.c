@@ -404,10 +404,14 @@ void hnk_store_close(hnk_store *store)
     pthread_mutex_unlock(&registry_lock);
 }
 
-void hnk__store_end_last(hnk_store *store, hnk__txn **txn)
+void hnk__store_end_last(hnk_store *store, hnk_lease *lease)
 {
+    hnk__txn *txn = lease->found.txn;
+    /* Still out, for a closer who has the lock: he must not wait for us while we wait for him. */
+    atomic_store(&lease->since_ns, 1);
     pthread_mutex_lock(&registry_lock); /* while our reader is out, nobody closes the store */
-    hnk__read_end(txn);
+    atomic_store(&lease->since_ns, 0);
+    hnk__read_end(&txn);
     if (atomic_load(&store->closing) && !leases_are_out(store))
         close_store(store);
     pthread_mutex_unlock(&registry_lock);
