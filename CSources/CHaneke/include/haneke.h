@@ -4,11 +4,9 @@
  * (1 byte to 64 KiB) to values (any bytes, zero included) and, when room is needed, gives up what was used least
  * recently. A whole program:
  *
- *     #include <haneke.h>
- *     #include <stdio.h>
+ * #include <haneke.h> #include <stdio.h>
  *
- *     int main(void)
- *     {
+ * int main(void) {
  *         hnk_store *store; hnk_bucket *bucket; hnk_lease *lease;
  *         if (hnk_store_open("/tmp/demo-cache", NULL, &store, NULL) != HNK_OK) return 1;
  *         if (hnk_bucket_open(store, HNK_TEXT("pages"), NULL, &bucket, NULL) != HNK_OK) return 1;
@@ -21,21 +19,22 @@
  *         hnk_bucket_close(bucket);
  *         hnk_store_close(store);
  *         return 0;
- *     }
+ * }
  *
  * Conventions, said once:
- *   Status      Every function that can fail returns hnk_status: 0 is fine, positive is an answer ("not found"), negative
- *               an error. On anything but HNK_OK out-parameters are NULL or untouched.
+ *   Status      Every function that can fail returns hnk_status: 0 is fine, positive is an answer ("not found"),
+ *               negative an error. On anything but HNK_OK out-parameters are NULL or untouched.
  *   Ownership   Inputs are borrowed for the call. A handle that a function gives you is yours until you hand it to the
  *               function named in its comment. Releasing NULL does nothing.
- *   Threads     Any handle on any thread, any number at once, unless a comment says otherwise. Readers never wait for a writer.
- *   Processes   Any number may open one directory. After fork() a child must open its own handles: calls on
- *               inherited ones answer HNK_ERROR_FORKED.
+ *   Threads     Any handle on any thread, any number at once, unless a comment says otherwise. Readers never wait for a
+ *               writer.
+ *   Processes   Any number may open one directory. After fork() a child must open its own handles: calls on inherited
+ *               ones answer HNK_ERROR_FORKED.
  *   Units       Sizes are bytes, times milliseconds (since 1970 where they name a moment, ends in _at_ms).
- *   Options     Structs that start with struct_size; start from their _INIT macro. NULL means the defaults. Unknown flags and
- *               fields of a newer library are refused, never ignored.
- *   Durability  A killed process loses nothing that was committed, which is: everything whose call has returned. What an
- *               operating-system crash may take is said at hnk_sync_mode.
+ *   Options     Structs that start with struct_size; start from their _INIT macro. NULL means the defaults. Unknown
+ *               flags and fields of a newer library are refused, never ignored.
+ *   Durability  A killed process loses nothing that was committed, which is: everything whose call has returned. What
+ *               an operating-system crash may take is said at hnk_sync_mode.
  */
 #ifndef HANEKE_H
 #define HANEKE_H
@@ -86,7 +85,7 @@ extern "C" {
 #endif
 HNK_BEGIN_NONNULL
 
-/* Version ----------------------------------------------------------------------------------------------------------- */
+/* Version ---------------------------------------------------------------------------------------------------------- */
 
 #define HNK_VERSION_MAJOR 0
 #define HNK_VERSION_MINOR 1
@@ -106,48 +105,51 @@ HNK_BEGIN_NONNULL
 /* The version of the library that is running, "0.1.0". Static text, any thread, never fails. */
 HNK_API const char *hnk_version(void);
 
-/* The versions of what it was built on, for bug reports: "haneke 0.1.0, format 1, LMDB 0.9.24, xxHash 0.8.1". Static text. */
+/* The versions of what it was built on, for bug reports: "haneke 0.1.0, format 1, LMDB 0.9.24, xxHash 0.8.1". Static
+ * text. */
 HNK_API const char *hnk_build_information(void);
 
-/* Statuses ---------------------------------------------------------------------------------------------------------- */
+/* Statuses --------------------------------------------------------------------------------------------------------- */
 
 /* A value, once given, is never changed nor used again. hnk_status_text() has a sentence for each. */
 typedef enum HNK_OPEN_ENUM hnk_status {
     HNK_OK HNK_SWIFT_NAME("ok") = 0,
 
-    HNK_NOT_FOUND HNK_SWIFT_NAME("notFound") = 1,  /* no such entry (or, at hnk_list_next, no further one) */
-    HNK_EXPIRED HNK_SWIFT_NAME("expired") = 2,     /* an entry is there, but its lifetime is over; HNK_GET_EXPIRED reads it */
-    HNK_DAMAGED HNK_SWIFT_NAME("damaged") = 3,     /* an entry failed its checksum; it is counted and will be removed */
+    HNK_NOT_FOUND HNK_SWIFT_NAME("notFound") = 1,                    /* no such entry, or no further one */
+    HNK_EXPIRED HNK_SWIFT_NAME("expired") = 2,                       /* there, but its lifetime is over */
+    HNK_DAMAGED HNK_SWIFT_NAME("damaged") = 3,                       /* failed its checksum: counted, removed soon */
 
-    HNK_ERROR_IO HNK_SWIFT_NAME("io") = -1,                       /* the system refused; see hnk_error.os_error */
-    HNK_ERROR_MEMORY HNK_SWIFT_NAME("memory") = -2,               /* no memory */
-    HNK_ERROR_ARGUMENT HNK_SWIFT_NAME("argument") = -3,           /* an option or flag that this library does not know */
-    HNK_ERROR_KEY_SIZE HNK_SWIFT_NAME("keySize") = -4,            /* the key is empty or over HNK_KEY_MAX_BYTES */
-    HNK_ERROR_METADATA_SIZE HNK_SWIFT_NAME("metadataSize") = -5,  /* over HNK_METADATA_MAX_BYTES */
-    HNK_ERROR_NAME_SIZE HNK_SWIFT_NAME("nameSize") = -6,          /* a bucket name over HNK_BUCKET_NAME_MAX_BYTES */
-    HNK_ERROR_VALUE_TOO_LARGE HNK_SWIFT_NAME("valueTooLarge") = -7, /* it alone exceeds the bucket's capacity: refused */
-    HNK_ERROR_BUFFER_SIZE HNK_SWIFT_NAME("bufferSize") = -8,      /* the caller's buffer is too small; the size is told */
-    HNK_ERROR_DISK_FULL HNK_SWIFT_NAME("diskFull") = -9,          /* no room on the file system, even after evicting */
-    HNK_ERROR_ACCESS HNK_SWIFT_NAME("access") = -10,              /* the directory may not be read and written */
-    HNK_ERROR_NOT_A_DIRECTORY HNK_SWIFT_NAME("notADirectory") = -11, /* a file stands where the directory should be */
-    HNK_ERROR_NOT_A_STORE HNK_SWIFT_NAME("notAStore") = -12,      /* data.mdb there is some other program's */
-    HNK_ERROR_NEWER_FORMAT HNK_SWIFT_NAME("newerFormat") = -13,   /* written by a newer library; nothing was touched */
-    HNK_ERROR_DAMAGED_STORE HNK_SWIFT_NAME("damagedStore") = -14, /* damaged, and the options say to refuse */
-    HNK_ERROR_DIRECTORY_GONE HNK_SWIFT_NAME("directoryGone") = -15, /* deleted while open: close, then open again */
-    HNK_ERROR_FORKED HNK_SWIFT_NAME("forked") = -16,              /* the handle was opened before fork() */
-    HNK_ERROR_READERS_FULL HNK_SWIFT_NAME("readersFull") = -17,   /* too many leases at once, over all processes */
-    HNK_ERROR_BUCKETS_FULL HNK_SWIFT_NAME("bucketsFull") = -18,   /* 16 million buckets were made in this store's life */
-    HNK_ERROR_CANCELLED HNK_SWIFT_NAME("cancelled") = -19,        /* a progress function asked to stop */
-    HNK_ERROR_INTERNAL HNK_SWIFT_NAME("internal") = -20           /* a bug here; please report it with hnk_error.message */
+    HNK_ERROR_IO HNK_SWIFT_NAME("io") = -1,                          /* the system refused; see hnk_error.os_error */
+    HNK_ERROR_MEMORY HNK_SWIFT_NAME("memory") = -2,                  /* no memory */
+    HNK_ERROR_ARGUMENT HNK_SWIFT_NAME("argument") = -3,              /* an option or flag that is not known */
+    HNK_ERROR_KEY_SIZE HNK_SWIFT_NAME("keySize") = -4,               /* empty, or over HNK_KEY_MAX_BYTES */
+    HNK_ERROR_METADATA_SIZE HNK_SWIFT_NAME("metadataSize") = -5,     /* over HNK_METADATA_MAX_BYTES */
+    HNK_ERROR_NAME_SIZE HNK_SWIFT_NAME("nameSize") = -6,             /* over HNK_BUCKET_NAME_MAX_BYTES */
+    HNK_ERROR_VALUE_TOO_LARGE HNK_SWIFT_NAME("valueTooLarge") = -7,  /* it alone exceeds the capacity */
+    HNK_ERROR_BUFFER_SIZE HNK_SWIFT_NAME("bufferSize") = -8,         /* too small; the size is told */
+    HNK_ERROR_DISK_FULL HNK_SWIFT_NAME("diskFull") = -9,             /* no room, even after evicting */
+    HNK_ERROR_ACCESS HNK_SWIFT_NAME("access") = -10,                 /* it may not be read and written */
+    HNK_ERROR_NOT_A_DIRECTORY HNK_SWIFT_NAME("notADirectory") = -11, /* a file stands there */
+    HNK_ERROR_NOT_A_STORE HNK_SWIFT_NAME("notAStore") = -12,         /* data.mdb there is another program's */
+    HNK_ERROR_NEWER_FORMAT HNK_SWIFT_NAME("newerFormat") = -13,      /* by a newer library; left untouched */
+    HNK_ERROR_DAMAGED_STORE HNK_SWIFT_NAME("damagedStore") = -14,    /* and the options say to refuse */
+    HNK_ERROR_DIRECTORY_GONE HNK_SWIFT_NAME("directoryGone") = -15,  /* deleted while open: open it again */
+    HNK_ERROR_FORKED HNK_SWIFT_NAME("forked") = -16,                 /* the handle is from before fork() */
+    HNK_ERROR_READERS_FULL HNK_SWIFT_NAME("readersFull") = -17,      /* too many leases, over all processes */
+    HNK_ERROR_BUCKETS_FULL HNK_SWIFT_NAME("bucketsFull") = -18,      /* 16 million were made in its life */
+    HNK_ERROR_CANCELLED HNK_SWIFT_NAME("cancelled") = -19,           /* a progress function said so */
+    HNK_ERROR_INTERNAL HNK_SWIFT_NAME("internal") = -20              /* a bug here; please report it */
 } hnk_status;
 
-/* The name of a status, "HNK_NOT_FOUND". Static text, any thread, never fails; "HNK_UNKNOWN" for a value it does not know. */
+/* The name of a status, "HNK_NOT_FOUND". Static text, any thread, never fails; "HNK_UNKNOWN" for a value it does not
+ * know. */
 HNK_API const char *hnk_status_name(hnk_status status);
 
 /* One sentence: what happened and what to do. Static text, any thread, never fails. */
 HNK_API const char *hnk_status_text(hnk_status status);
 
-/* Detail of a failure, for the caller who passes one; every function that takes it accepts NULL. Untouched on HNK_OK. */
+/* Detail of a failure, for the caller who passes one; every function that takes it accepts NULL. Untouched on
+ * HNK_OK. */
 typedef struct hnk_error {
     hnk_status status;
     int os_error;      /* errno, or 0 when the system had no part in it */
@@ -173,35 +175,42 @@ typedef struct hnk_lease hnk_lease;
 typedef struct hnk_writer hnk_writer;
 typedef struct hnk_list hnk_list;
 
-/* Store ------------------------------------------------------------------------------------------------------------- */
+/* Store ------------------------------------------------------------------------------------------------------------ */
 
-/* When commits reach the disk's surface. A killed process loses nothing under any of them; the question is a crash of the
- * operating system or the power supply. */
+/* When commits reach the disk's surface. A killed process loses nothing under any of them; the question is a crash
+ * of the operating system or the power supply. */
 typedef enum HNK_OPEN_ENUM hnk_sync_mode {
-    HNK_SYNC_NONE HNK_SWIFT_NAME("none") = 0,        /* when the system likes: such a crash may take everything since the last sync.
-                                                        The default: it is a cache. */
-    HNK_SYNC_INTERVAL HNK_SWIFT_NAME("interval") = 1, /* a thread of the store syncs every sync_interval_ms if something changed */
-    HNK_SYNC_COMMIT HNK_SWIFT_NAME("commit") = 2     /* before each write returns; milliseconds each */
+    /* When the system likes: such a crash may take everything since the last sync. The default: it is a cache. */
+    HNK_SYNC_NONE HNK_SWIFT_NAME("none") = 0,
+    /* A thread of the store syncs every sync_interval_ms if something has changed. */
+    HNK_SYNC_INTERVAL HNK_SWIFT_NAME("interval") = 1,
+    /* Before each write returns: milliseconds each. */
+    HNK_SYNC_COMMIT HNK_SWIFT_NAME("commit") = 2
 } hnk_sync_mode;
 
-/* What to do with a store that a crash of the system or a hand from outside has damaged. Either way no byte is served whose
- * checksum fails, and the damaged file is kept beside the new one as data.mdb.damaged. */
+/* What to do with a store that a crash of the system or a hand from outside has damaged. Either way no byte is
+ * served whose checksum fails, and the damaged file is kept beside the new one as data.mdb.damaged. */
 typedef enum HNK_OPEN_ENUM hnk_damage_policy {
-    HNK_DAMAGE_SALVAGE HNK_SWIFT_NAME("salvage") = 0, /* keep each record that proves whole. After a lost page an entry may be an
-                                                         older value of its key: LMDB's pages can't tell. The default. */
-    HNK_DAMAGE_DISCARD HNK_SWIFT_NAME("discard") = 1, /* begin empty, also after any crash of the system: strict */
-    HNK_DAMAGE_REFUSE HNK_SWIFT_NAME("refuse") = 2    /* HNK_ERROR_DAMAGED_STORE, nothing is touched */
+    /* Keep each record that proves whole. After a lost page an entry may be an older value of its key, for LMDB's pages
+     * can't tell. The default. */
+    HNK_DAMAGE_SALVAGE HNK_SWIFT_NAME("salvage") = 0,
+    /* Begin empty, also after any crash of the system: strict. */
+    HNK_DAMAGE_DISCARD HNK_SWIFT_NAME("discard") = 1,
+    /* HNK_ERROR_DAMAGED_STORE; nothing is touched. */
+    HNK_DAMAGE_REFUSE HNK_SWIFT_NAME("refuse") = 2
 } hnk_damage_policy;
 
 typedef struct hnk_store_options {
     uint32_t struct_size;
-    uint32_t flags;               /* 0, or HNK_STORE_* */
-    uint32_t sync_mode;           /* hnk_sync_mode */
-    uint32_t sync_interval_ms;    /* for HNK_SYNC_INTERVAL; 0 = 1,000 */
-    uint32_t damage_policy;       /* hnk_damage_policy */
-    uint32_t readers_max;         /* leases and reading threads at once over all processes; 0 = 510. The first opener decides. */
-    uint64_t blob_threshold_bytes;/* a larger value gets a file of its own; 0 = 262,144 */
-    uint64_t map_bytes;           /* address space for data.mdb, which never outgrows it; 0 = 64 GiB (1 GiB where pointers are 32 bits) */
+    uint32_t flags;                /* 0, or HNK_STORE_* */
+    uint32_t sync_mode;            /* hnk_sync_mode */
+    uint32_t sync_interval_ms;     /* for HNK_SYNC_INTERVAL; 0 = 1,000 */
+    uint32_t damage_policy;        /* hnk_damage_policy */
+    uint32_t readers_max;          /* leases and reading threads at once, over all processes; the first opener decides;
+                                      0 = 510 */
+    uint64_t blob_threshold_bytes; /* a larger value gets a file of its own; 0 = 262,144 */
+    uint64_t map_bytes;            /* address space for data.mdb, which never outgrows it: the same in all processes;
+                                      0 = 64 GiB (1 GiB where pointers have 32 bits) */
 } hnk_store_options;
 
 #define HNK_STORE_OPTIONS_INIT { (uint32_t)sizeof(hnk_store_options), 0, 0, 0, 0, 0, 0, 0 }
@@ -210,51 +219,54 @@ typedef struct hnk_store_options {
 /* Opens the store in `directory`, making the directory (its parents too) and the store where they are missing.
  *
  * Ownership   `directory` and `options` are borrowed. *out_store is yours: hnk_store_close().
- * Threads     Any. Opening a directory again in one process gives a further reference to the same store; the options of the
- *             first opener hold.
- * Cost        Under a millisecond after a clean close, whatever the size. After a crash or a foreign change the pages are
- *             checked first: 30-80 ms per GiB, some 300 ms per GiB when the checksums must be proven too.
+ * Threads     Any. Opening a directory again in one process gives a further reference to the same store; the options of
+ *             the first opener hold.
+ * Cost        Under a millisecond after a clean close, whatever the size. After a crash or a foreign change the pages
+ *             are checked first: 30-80 ms per GiB, some 300 ms per GiB when the checksums must be proven too.
  * Durability  Files that a killed writer left behind are swept away.
  * Errors      HNK_NOT_FOUND (HNK_STORE_MUST_EXIST), HNK_ERROR_ACCESS, _NOT_A_DIRECTORY, _NOT_A_STORE, _NEWER_FORMAT,
  *             _DAMAGED_STORE, _DISK_FULL, _ARGUMENT, _IO, _MEMORY.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_open(
-    const char *directory, const hnk_store_options *HNK_NULLABLE options, hnk_store *HNK_NULLABLE *HNK_NONNULL out_store,
-    hnk_error *HNK_NULLABLE error);
+    const char *directory, const hnk_store_options *HNK_NULLABLE options,
+    hnk_store *HNK_NULLABLE *HNK_NONNULL out_store, hnk_error *HNK_NULLABLE error);
 
-/* Gives back one reference. Buckets, leases, lists and writers hold references of their own, so the order of closing does not matter;
- * the last one closes the files and marks them clean. In a forked child it only forgets. */
+/* Gives back one reference. Buckets, leases, lists and writers hold references of their own, so the order of closing
+ * does not matter; the last one closes the files and marks them clean. In a forked child it only forgets. */
 HNK_API void hnk_store_close(hnk_store *HNK_NULLABLE store);
 
 /* Makes everything committed so far survive a crash of the system. Cost: one fsync and the pages it has to write.
  * Errors: HNK_ERROR_IO, _DISK_FULL, _FORKED. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_sync(hnk_store *store, hnk_error *HNK_NULLABLE error);
 
-/* Gives the blocks of free pages back to the file system, by punching holes: no copying, readers and writers of all processes go on (writers wait).
- * Pages that a reader may still see are left alone. *out_freed_bytes (may be NULL) is by how much the directory shrank on the disk.
- * Cost: one sync and about a millisecond per thousand free pages. Where the file system has no holes, nothing happens.
- * Errors: HNK_ERROR_IO, _FORKED, _MEMORY. */
+/* Gives the blocks of free pages back to the file system, by punching holes: no copying, readers and writers of all
+ * processes go on (writers wait). Pages that a reader may still see are left alone. *out_freed_bytes (may be NULL)
+ * is by how much the directory shrank on the disk. Cost: one sync and about a millisecond per thousand free pages.
+ * Where the file system has no holes, nothing happens. Errors: HNK_ERROR_IO, _FORKED, _MEMORY. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_compact(
     hnk_store *store, uint64_t *HNK_NULLABLE out_freed_bytes, hnk_error *HNK_NULLABLE error);
 
 /* The directory, as given to the first hnk_store_open() and made absolute. Lives as long as the store. */
 HNK_API const char *hnk_store_directory(hnk_store *store);
 
-/* Buckets ----------------------------------------------------------------------------------------------------------- */
+/* Buckets ---------------------------------------------------------------------------------------------------------- */
 
-/* When the checksum of a value is proven. A record's lengths, key and lifetime are checked on every read in any case. */
+/* When the checksums of a record are proven. */
 typedef enum HNK_OPEN_ENUM hnk_check_mode {
-    HNK_CHECK_FIRST_READ HNK_SWIFT_NAME("firstRead") = 0, /* once per record and process: damage happens on the way from the disk */
-    HNK_CHECK_EVERY_READ HNK_SWIFT_NAME("everyRead") = 1, /* costs about 0.1 ns per byte on each read */
+    /* Once per record and process, for damage happens on the way from the disk. The default. */
+    HNK_CHECK_FIRST_READ HNK_SWIFT_NAME("firstRead") = 0,
+    /* About 0.1 ns per byte on each read. */
+    HNK_CHECK_EVERY_READ HNK_SWIFT_NAME("everyRead") = 1,
+    /* Only lengths and key are checked. */
     HNK_CHECK_NEVER HNK_SWIFT_NAME("never") = 2
 } hnk_check_mode;
 
-/* What a bucket is set to. `fields` says which members count: for a new bucket the others take their defaults, for an existing one they
- * stay as they are. All are kept in the store. */
+/* What a bucket is set to. `fields` says which members count: for a new bucket the others take their defaults, for
+ * an existing one they stay as they are. All are kept in the store. */
 typedef struct hnk_bucket_options {
     uint32_t struct_size;
     uint32_t fields;         /* HNK_FIELD_* */
-    uint64_t capacity_bytes; /* most that the entries may take on the disk (hnk_entry.charged_bytes); default HNK_CAPACITY_UNLIMITED */
+    uint64_t capacity_bytes; /* most that entries may take on the disk; default HNK_CAPACITY_UNLIMITED */
     uint64_t entries_max;    /* most entries; 0 = no limit, the default */
     int64_t lifetime_ms;     /* of entries set without one; HNK_LIFETIME_FOREVER is the default */
     uint32_t check_mode;     /* hnk_check_mode; default HNK_CHECK_FIRST_READ */
@@ -268,14 +280,15 @@ typedef struct hnk_bucket_options {
 #define HNK_FIELD_CHECK 8u
 #define HNK_FIELD_MUST_EXIST 16u /* not a member: do not make the bucket, answer HNK_NOT_FOUND */
 
-/* Opens the bucket `name`, making it where it is missing, and applies `options`. A capacity under what is held evicts at once.
+/* Opens the bucket `name`, making it where it is missing, and applies `options`. A capacity under what is held
+ * evicts at once.
  *
  * Ownership   *out_bucket is yours: hnk_bucket_close(). It keeps its store open.
  * Threads     Any. Opening a name again gives a further reference to the same bucket.
  * Cost        A lookup; a write transaction where something is made or changed.
  * Durability  As a set.
- * Errors      HNK_NOT_FOUND (HNK_FIELD_MUST_EXIST), HNK_ERROR_NAME_SIZE, _ARGUMENT, _DISK_FULL, _DIRECTORY_GONE, _FORKED,
- *             _BUCKETS_FULL, _IO, _MEMORY.
+ * Errors      HNK_NOT_FOUND (HNK_FIELD_MUST_EXIST), HNK_ERROR_NAME_SIZE, _ARGUMENT, _DISK_FULL, _DIRECTORY_GONE,
+ *             _FORKED, _BUCKETS_FULL, _IO, _MEMORY.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_open(
     hnk_store *store, hnk_bytes name, const hnk_bucket_options *HNK_NULLABLE options,
@@ -284,11 +297,12 @@ HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_open(
 /* Gives back one reference. */
 HNK_API void hnk_bucket_close(hnk_bucket *HNK_NULLABLE bucket);
 
-/* What the bucket is set to now, with all HNK_FIELD_* of members. Errors: HNK_NOT_FOUND (dropped meanwhile), HNK_ERROR_FORKED, _IO. */
+/* What the bucket is set to now, with all HNK_FIELD_* of members. Errors: HNK_NOT_FOUND (dropped meanwhile),
+ * HNK_ERROR_FORKED, _IO. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_settings(hnk_bucket *bucket, hnk_bucket_options *out_options);
 
-/* Changes an open bucket, as hnk_bucket_open() does. Lowering a limit evicts before the call returns; capacity 0 empties the bucket
- * and then refuses every value. Errors: as hnk_bucket_open(). */
+/* Changes an open bucket, as hnk_bucket_open() does. Lowering a limit evicts before the call returns; capacity 0
+ * empties the bucket and then refuses every value. Errors: as hnk_bucket_open(). */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_configure(
     hnk_bucket *bucket, const hnk_bucket_options *options, hnk_error *HNK_NULLABLE error);
 
@@ -298,25 +312,27 @@ typedef struct hnk_bucket_name {
     char bytes[HNK_BUCKET_NAME_MAX_BYTES];
 } hnk_bucket_name;
 
-/* Walks the names of all buckets in byte order, also of those that nobody has open: start with NULL, then pass the last one.
- * HNK_NOT_FOUND ends the walk. `after` and `out_name` may be the same. Errors: HNK_ERROR_FORKED, _READERS_FULL, _IO. */
+/* Walks the names of all buckets in byte order, also of those that nobody has open: start with NULL, then pass the
+ * last one. HNK_NOT_FOUND ends the walk. `after` and `out_name` may be the same. Errors: HNK_ERROR_FORKED,
+ * _READERS_FULL, _IO. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_next_bucket(
     hnk_store *store, const hnk_bucket_name *HNK_NULLABLE after, hnk_bucket_name *out_name);
 
-/* Removes the bucket `name` with all it holds. Handles of it that are open, in any process, find nothing and answer HNK_NOT_FOUND to
- * writes. Errors: HNK_NOT_FOUND, HNK_ERROR_NAME_SIZE, and as a set. */
-HNK_API HNK_MUST_CHECK hnk_status hnk_store_drop_bucket(hnk_store *store, hnk_bytes name, hnk_error *HNK_NULLABLE error);
+/* Removes the bucket `name` with all it holds. Handles of it that are open, in any process, find nothing and answer
+ * HNK_NOT_FOUND to writes. Errors: HNK_NOT_FOUND, HNK_ERROR_NAME_SIZE, and as a set. */
+HNK_API HNK_MUST_CHECK hnk_status hnk_store_drop_bucket(
+    hnk_store *store, hnk_bytes name, hnk_error *HNK_NULLABLE error);
 
-/* Reading ----------------------------------------------------------------------------------------------------------- */
+/* Reading ---------------------------------------------------------------------------------------------------------- */
 
 /* What is known of an entry beside its value. */
 typedef struct hnk_entry {
     uint32_t struct_size;
     uint32_t flags;           /* HNK_ENTRY_* */
-    hnk_bytes key;            /* whole; valid until the lease is released or the list moves on. Empty out of hnk_bucket_peek() */
+    hnk_bytes key;            /* whole; valid as long as its lease, or until the list moves on; empty out of a peek */
     uint64_t value_bytes;
     uint64_t metadata_bytes;
-    uint64_t charged_bytes;   /* what the entry counts against the capacity: its share of pages and blocks on the disk */
+    uint64_t charged_bytes;   /* what it counts against the capacity: its share of pages and blocks on the disk */
     uint64_t written_at_ms;
     uint64_t accessed_at_ms;  /* last read, write or touch; 0 = unknown */
     uint64_t expires_at_ms;   /* 0 = never */
@@ -334,15 +350,15 @@ typedef struct hnk_entry {
 
 /* Pins the value stored under `key` for reading in place.
  *
- * Ownership   *out_lease is yours: hnk_lease_release() it, on any thread. It keeps its store open. A lease of a value inside data.mdb
- *             keeps the pages of its moment from being used again, so the file grows while writers go on: release soon,
- *             or copy. A lease of a blob pins only its file.
+ * Ownership   *out_lease is yours: hnk_lease_release() it, on any thread. It keeps its store open. A lease of a value
+ *             inside data.mdb keeps the pages of its moment from being used again, so the file grows while writers go
+ *             on: release soon, or copy. A lease of a blob pins only its file.
  * Threads     Any, any number at once. Never waits for a writer.
- * Cost        O(log n) pages; on the first read of a record in this process one checksum of the value; one atomic store. No copy, no
- *             disk write. A blob is mapped: some system calls.
+ * Cost        O(log n) pages; on the first read of a record in this process one checksum of the value; one atomic
+ *             store. No copy, no disk write. A blob is mapped: some system calls.
  * Durability  A crash may forget that the key was read, never its value.
- * Errors      HNK_NOT_FOUND, HNK_EXPIRED, HNK_DAMAGED (answers: *out_lease is NULL), HNK_ERROR_KEY_SIZE, _ARGUMENT, _READERS_FULL,
- *             _FORKED, _IO, _MEMORY.
+ * Errors      HNK_NOT_FOUND, HNK_EXPIRED, HNK_DAMAGED (answers: *out_lease is NULL), HNK_ERROR_KEY_SIZE, _ARGUMENT,
+ *             _READERS_FULL, _FORKED, _IO, _MEMORY.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_get(
     hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk_lease *HNK_NULLABLE *HNK_NONNULL out_lease);
@@ -365,24 +381,27 @@ HNK_API void hnk_lease_release(hnk_lease *HNK_NULLABLE lease);
  * Threads     As hnk_bucket_get().
  * Cost        As hnk_bucket_get(), and a copy.
  * Durability  As hnk_bucket_get().
- * Errors      As hnk_bucket_get(), and HNK_ERROR_BUFFER_SIZE. *out_value_bytes is set on HNK_OK and HNK_ERROR_BUFFER_SIZE.
+ * Errors      As hnk_bucket_get(), and HNK_ERROR_BUFFER_SIZE. *out_value_bytes is set on HNK_OK and
+ *             HNK_ERROR_BUFFER_SIZE.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_read(
-    hnk_bucket *bucket, hnk_bytes key, uint32_t flags, void *HNK_NULLABLE buffer, size_t buffer_bytes, size_t *out_value_bytes);
+    hnk_bucket *bucket, hnk_bytes key, uint32_t flags, void *HNK_NULLABLE buffer, size_t buffer_bytes,
+    size_t *out_value_bytes);
 
 /* Tells whether `key` is there, and what is known of it, without using it: no access time, no count, no value read.
  * out_entry may be NULL. HNK_EXPIRED fills it too. Errors: as hnk_bucket_get() without HNK_DAMAGED for values. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_peek(hnk_bucket *bucket, hnk_bytes key, hnk_entry *HNK_NULLABLE out_entry);
 
-/* Marks `key` as used now, which also starts a sliding lifetime anew. No write transaction. Errors: as hnk_bucket_peek(). */
+/* Marks `key` as used now, which also starts a sliding lifetime anew. No write transaction. Errors: as
+ * hnk_bucket_peek(). */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_touch(hnk_bucket *bucket, hnk_bytes key);
 
-/* Writing ----------------------------------------------------------------------------------------------------------- */
+/* Writing ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct hnk_set_options {
     uint32_t struct_size;
     uint32_t flags;       /* 0 or HNK_SET_SLIDING */
-    int64_t lifetime_ms;  /* HNK_LIFETIME_DEFAULT, HNK_LIFETIME_FOREVER, or from now; negative = expired from the start */
+    int64_t lifetime_ms;  /* HNK_LIFETIME_DEFAULT, _FOREVER, or from now; negative = expired from the start */
     hnk_bytes metadata;   /* up to HNK_METADATA_MAX_BYTES of the caller's own: an ETag, a content type */
     uint32_t user_flags;  /* kept and given back */
     uint32_t reserved;    /* 0 */
@@ -397,11 +416,12 @@ typedef struct hnk_set_options {
  * Threads     Any; writers of all processes take turns.
  * Cost        One write transaction: about 10-20 us for small values; hnk_store_apply() shares one among many. Over
  *             blob_threshold_bytes a file is written, before the turn is taken.
- * Durability  Committed when the call returns; see hnk_sync_mode. Least recently used entries have gone so that the bucket is at or under its
- *             limits. On an error the store is as it was before, except under HNK_ERROR_VALUE_TOO_LARGE.
+ * Durability  Committed when the call returns; see hnk_sync_mode. Least recently used entries have gone so that the
+ *             bucket is at or under its limits. On an error the store is as it was before, except under
+ *             HNK_ERROR_VALUE_TOO_LARGE.
  * Errors      HNK_ERROR_KEY_SIZE, _METADATA_SIZE, _ARGUMENT, _DISK_FULL, _DIRECTORY_GONE, _FORKED, _IO, _MEMORY;
- *             HNK_NOT_FOUND (the bucket was dropped);
- *             HNK_ERROR_VALUE_TOO_LARGE: nothing was evicted, and the key's old value, now stale, is removed.
+ *             HNK_NOT_FOUND (the bucket was dropped); HNK_ERROR_VALUE_TOO_LARGE: nothing was evicted, and the key's old
+ *             value, now stale, is removed.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_set(
     hnk_bucket *bucket, hnk_bytes key, hnk_bytes value, const hnk_set_options *HNK_NULLABLE options);
@@ -409,12 +429,13 @@ HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_set(
 /* Removes `key`. HNK_NOT_FOUND if it is not there; other errors as hnk_bucket_set(). */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_remove(hnk_bucket *bucket, hnk_bytes key);
 
-/* Removes every key that starts with `prefix` (the empty prefix: all), in one transaction: readers see all of it or nothing.
- * *out_removed (may be NULL) counts. Cost: O(removed). Errors: as hnk_bucket_set(). */
+/* Removes every key that starts with `prefix` (the empty prefix: all), in one transaction: readers see all of it or
+ * nothing. *out_removed (may be NULL) counts. Cost: O(removed). Errors: as hnk_bucket_set(). */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_remove_prefix(
     hnk_bucket *bucket, hnk_bytes prefix, uint64_t *HNK_NULLABLE out_removed);
 
-/* Removes every entry; the bucket and its settings stay. As hnk_bucket_remove_prefix() with the empty prefix, but faster. */
+/* Removes every entry; the bucket and its settings stay. As hnk_bucket_remove_prefix() with the empty prefix, but
+ * faster. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_remove_all(hnk_bucket *bucket);
 
 /* Removes the entries whose lifetime is over. Cost: O(entries) lookups. Errors: as hnk_bucket_set(). */
@@ -439,14 +460,16 @@ typedef enum HNK_OPEN_ENUM hnk_operation_kind {
     HNK_OPERATION_REMOVE_ALL HNK_SWIFT_NAME("removeAll") = 3
 } hnk_operation_kind;
 
-/* Carries out many writes, in order, of any buckets of the store, in one transaction: three to four times as fast as one by one.
+/* Carries out many writes, in order, of any buckets of the store, in one transaction: three to four times as fast as
+ * one by one.
  *
  * Ownership   All borrowed. out_statuses has room for `count` (or is NULL).
  * Threads     As hnk_bucket_set().
  * Cost        One commit and what each write costs.
- * Durability  All or nothing reach the store, except that steps refused by themselves (out_statuses other than HNK_OK: a key of wrong size, a value
- *             too large, a key not there) leave the others alone.
- * Errors      As hnk_bucket_set(): anything but HNK_OK means that nothing was changed. HNK_OK with a look at out_statuses is success.
+ * Durability  All or nothing reach the store, except that steps refused by themselves (out_statuses other than HNK_OK:
+ *             a key of wrong size, a value too large, a key not there) leave the others alone.
+ * Errors      As hnk_bucket_set(): anything but HNK_OK means that nothing was changed. HNK_OK with a look at
+ *             out_statuses is success.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_apply(
     hnk_store *store, const hnk_operation *operations, size_t count, hnk_status *HNK_NULLABLE out_statuses,
@@ -454,14 +477,17 @@ HNK_API HNK_MUST_CHECK hnk_status hnk_store_apply(
 
 /* Starts a value that should not be in memory at once. Nothing is visible before hnk_writer_commit().
  *
- * Ownership   *out_writer is yours: end it with hnk_writer_commit() or hnk_writer_abort(). `key` and `options` are copied.
+ * Ownership   *out_writer is yours: end it with hnk_writer_commit() or hnk_writer_abort(). `key` and `options` are
+ *             copied.
  * Threads     One thread at a time per writer.
  * Cost        A temporary file; no turn among the writers is taken before the commit.
  * Durability  A killed process leaves nothing visible; its temporary file is swept at the next open.
- * Errors      HNK_ERROR_KEY_SIZE, _METADATA_SIZE, _ARGUMENT, _DISK_FULL, _ACCESS, _DIRECTORY_GONE, _FORKED, _IO, _MEMORY.
+ * Errors      HNK_ERROR_KEY_SIZE, _METADATA_SIZE, _ARGUMENT, _DISK_FULL, _ACCESS, _DIRECTORY_GONE, _FORKED, _IO,
+ *             _MEMORY.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_writer_begin(
-    hnk_bucket *bucket, hnk_bytes key, const hnk_set_options *HNK_NULLABLE options, hnk_writer *HNK_NULLABLE *HNK_NONNULL out_writer);
+    hnk_bucket *bucket, hnk_bytes key, const hnk_set_options *HNK_NULLABLE options,
+    hnk_writer *HNK_NULLABLE *HNK_NONNULL out_writer);
 
 /* Adds bytes. On an error the writer can only be aborted. Errors: HNK_ERROR_DISK_FULL, _IO, _FORKED. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_writer_append(hnk_writer *writer, hnk_bytes bytes);
@@ -472,11 +498,13 @@ HNK_API HNK_MUST_CHECK hnk_status hnk_writer_commit(hnk_writer *writer);
 /* Forgets everything and ends the writer. */
 HNK_API void hnk_writer_abort(hnk_writer *HNK_NULLABLE writer);
 
-/* Listing ----------------------------------------------------------------------------------------------------------- */
+/* Listing ---------------------------------------------------------------------------------------------------------- */
 
 typedef enum HNK_OPEN_ENUM hnk_list_order {
-    HNK_LIST_BY_KEY HNK_SWIFT_NAME("byKey") = 0,       /* bytes of the key; keys over 506 bytes by their first 491, then by digest */
-    HNK_LIST_BY_ACCESS HNK_SWIFT_NAME("byAccess") = 1  /* least recently used first: the order of eviction */
+    /* By the bytes of the key; keys over 506 bytes by their first 491, then by digest. */
+    HNK_LIST_BY_KEY HNK_SWIFT_NAME("byKey") = 0,
+    /* Least recently used first: the order of eviction. */
+    HNK_LIST_BY_ACCESS HNK_SWIFT_NAME("byAccess") = 1
 } hnk_list_order;
 
 typedef struct hnk_list_options {
@@ -492,23 +520,24 @@ typedef struct hnk_list_options {
  * Ownership   *out_list is yours: hnk_list_close(). It keeps its store open.
  * Threads     One thread at a time per list.
  * Cost        By key: O(log n) to start. By access: O(n log n) and 16 bytes per entry.
- * Durability  The walk reads in steps of up to 256 entries and holds nothing between them, so it pins no pages; an entry that is
- *             written or removed during the walk may or may not be seen, each other one exactly once.
+ * Durability  The walk reads in steps of up to 256 entries and holds nothing between them, so it pins no pages; an
+ *             entry that is written or removed during the walk may or may not be seen, each other one exactly once.
  * Errors      HNK_NOT_FOUND (bucket dropped), HNK_ERROR_ARGUMENT, _READERS_FULL, _FORKED, _IO, _MEMORY.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_list_open(
     hnk_bucket *bucket, const hnk_list_options *HNK_NULLABLE options, hnk_list *HNK_NULLABLE *HNK_NONNULL out_list);
 
-/* The next entry; out_entry->key is valid until the next call. HNK_NOT_FOUND after the last. Errors: as hnk_list_open(). */
+/* The next entry; out_entry->key is valid until the next call. HNK_NOT_FOUND after the last. Errors: as
+ * hnk_list_open(). */
 HNK_API HNK_MUST_CHECK hnk_status hnk_list_next(hnk_list *list, hnk_entry *out_entry);
 
 /* Ends the walk. */
 HNK_API void hnk_list_close(hnk_list *HNK_NULLABLE list);
 
-/* Looking after it -------------------------------------------------------------------------------------------------- */
+/* Looking after it ------------------------------------------------------------------------------------------------- */
 
-/* Counts. Those of events since the store was made; hits, misses, expired reads and damage found are advisory: a killed process may
- * take its last ones with it. */
+/* Counts. Those of events since the store was made; hits, misses, expired reads and damage found are advisory: a
+ * killed process may take its last ones with it. */
 typedef struct hnk_statistics {
     uint32_t struct_size;
     uint32_t buckets;         /* 1 for a bucket's own */
@@ -533,7 +562,8 @@ typedef struct hnk_statistics {
 /* Counts of a bucket. Cost: one lookup. Errors: HNK_NOT_FOUND (dropped), HNK_ERROR_READERS_FULL, _FORKED, _IO. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_statistics(hnk_bucket *bucket, hnk_statistics *out_statistics);
 
-/* Counts of all buckets together. Cost: O(buckets), and a look at each file of the directory. Errors: as hnk_bucket_statistics(). */
+/* Counts of all buckets together. Cost: O(buckets), and a look at each file of the directory. Errors: as
+ * hnk_bucket_statistics(). */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_statistics(hnk_store *store, hnk_statistics *out_statistics);
 
 /* What hnk_store_verify() found. Each count is of a kind of fault; all zero is a sound store. */
@@ -553,13 +583,14 @@ typedef struct hnk_verification {
 
 #define HNK_VERIFICATION_INIT { (uint32_t)sizeof(hnk_verification), 0, 0, 0, 0, 0, 0, 0, 0, 0, "" }
 
-/* Called now and then with entries done and in all; any result but 0 stops the work. It runs on the caller's thread, with no lock held. */
+/* Called now and then with entries done and in all; any result but 0 stops the work. It runs on the caller's thread,
+ * with no lock held. */
 typedef int (*hnk_progress)(void *HNK_NULLABLE context, uint64_t entries_done, uint64_t entries_all);
 
-/* Reads every record, value and blob of one bucket, or with `bucket` NULL of the whole store, and checks every invariant of
- * docs/DISK_FORMAT.md. Changes nothing; entries found damaged are marked for removal by the next write. HNK_DAMAGED if any fault was found.
- * Cost: reads everything, about 300 ms per GiB when warm. A snapshot is held meanwhile.
- * Errors: HNK_DAMAGED, HNK_ERROR_CANCELLED, _READERS_FULL, _FORKED, _IO, _MEMORY. */
+/* Reads every record, value and blob of one bucket, or with `bucket` NULL of the whole store, and checks every
+ * invariant of docs/DISK_FORMAT.md. Changes nothing; entries found damaged are marked for removal by the next write.
+ * HNK_DAMAGED if any fault was found. Cost: reads everything, about 300 ms per GiB when warm. A snapshot is held
+ * meanwhile. Errors: HNK_DAMAGED, HNK_ERROR_CANCELLED, _READERS_FULL, _FORKED, _IO, _MEMORY. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_verify(
     hnk_store *store, hnk_bucket *HNK_NULLABLE bucket, hnk_progress HNK_NULLABLE progress, void *HNK_NULLABLE context,
     hnk_verification *out_verification);

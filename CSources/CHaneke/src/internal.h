@@ -50,7 +50,8 @@ typedef struct hnk__bucket_row {
     uint32_t check_mode;
     uint32_t zero_order;
     uint64_t made_at_ms;
-    uint64_t zero[5];
+    uint64_t zero[4];
+    uint64_t digest;
 } hnk__bucket_row;
 
 enum { HNK_SLOT_FREE = 0, HNK_SLOT_USED = 1 };
@@ -82,10 +83,9 @@ typedef struct hnk__access_header {
     _Atomic uint64_t hits;
     _Atomic uint64_t misses;
     _Atomic uint64_t expirations;
-    _Atomic uint64_t corruptions;
 } hnk__access_header;
 
-/* platform.c: the seams that tests replace -------------------------------------------------------------------------- */
+/* platform.c: the seams that tests replace ------------------------------------------------------------------------- */
 
 uint64_t hnk__now_ns(bool precise);   /* since 1970; coarse is one tick (1-4 ms) behind at most, and five times as cheap */
 uint64_t hnk__now_ms(void);
@@ -94,21 +94,22 @@ void hnk__random(void *bytes, size_t size);
 bool hnk__reserve(int file, uint64_t offset, uint64_t size); /* blocks, before they are mapped; errno on false */
 bool hnk__punch(int file, uint64_t offset, uint64_t size);
 
-/* status.c ------------------------------------------------------------------------------------------------------------ */
+/* status.c --------------------------------------------------------------------------------------------------------- */
 
 hnk_status hnk__from_errno(int os_error);
 /* Fills *error (may be NULL) and gives the status back. */
 hnk_status hnk__fail(hnk_error *error, hnk_status status, int os_error, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* options.c ------------------------------------------------------------------------------------------------------------ */
+/* options.c -------------------------------------------------------------------------------------------------------- */
 
-/* Copies what the caller knows over the defaults (`resolved` holds them, `size` bytes); false: an unknown field is set. */
+/* Copies what the caller knows over the defaults (`resolved` holds them, `size` bytes); false: an unknown field is
+ * set. */
 bool hnk__options_resolve(void *resolved, size_t size, size_t size_v1, const void *given);
 /* Copies as much of `filled` as the caller has room for, keeping his struct_size. */
 void hnk__options_give(void *out, const void *filled, size_t size);
 
-/* digest.c --------------------------------------------------------------------------------------------------------------- */
+/* digest.c --------------------------------------------------------------------------------------------------------- */
 
 uint64_t hnk__digest(const void *bytes, size_t size, uint64_t seed);
 void hnk__digest_key(const void *bytes, size_t size, uint8_t out[HNK_KEY_DIGEST_BYTES]);
@@ -119,7 +120,7 @@ uint64_t hnk__digest_end(hnk__digest_state *state);
 void hnk__digest_free(hnk__digest_state *state);
 unsigned hnk__digest_library_version(void);
 
-/* key.c -------------------------------------------------------------------------------------------------------------------- */
+/* key.c ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct hnk__key {
     uint16_t size;                        /* of bytes[] in use */
@@ -133,7 +134,7 @@ uint32_t hnk__key_bucket_id(const uint8_t *row_key);
 /* Whether a row's key belongs to a table and bucket. */
 bool hnk__key_is(hnk_bytes row_key, uint8_t table, uint32_t bucket_id);
 
-/* record.c ------------------------------------------------------------------------------------------------------------------ */
+/* record.c --------------------------------------------------------------------------------------------------------- */
 
 /* A record taken apart; the pointers are into it. */
 typedef struct hnk__record {
@@ -143,7 +144,8 @@ typedef struct hnk__record {
     hnk_bytes value;    /* data NULL for a blob */
 } hnk__record;
 
-/* Takes apart and checks the lengths, versions and bucket; false = damaged. Digests are not computed. `row_key` is the whole LMDB key. */
+/* Takes apart and checks the lengths, versions and bucket; false = damaged. Digests are not computed. `row_key` is
+ * the whole LMDB key. */
 bool hnk__record_parse(hnk__record *out, hnk_bytes row_key, hnk_bytes bytes);
 uint64_t hnk__record_header_digest(const hnk__header *header, hnk_bytes key, hnk_bytes metadata);
 bool hnk__record_header_holds(const hnk__record *record);
@@ -155,7 +157,7 @@ uint64_t hnk__record_blob_charge(uint64_t value_bytes);
 /* When it expires, given its last access; 0 = never. */
 uint64_t hnk__record_expiry(const hnk__header *header, uint64_t accessed_at_ms);
 
-/* txn.c: every LMDB call ------------------------------------------------------------------------------------------------------ */
+/* txn.c: every LMDB call ------------------------------------------------------------------------------------------- */
 
 typedef struct hnk__txn hnk__txn;       /* a transaction, of either kind */
 typedef struct hnk__cursor hnk__cursor;
@@ -172,7 +174,6 @@ typedef struct hnk__environment_info {
 hnk_status hnk__environment_open(
     const char *directory, uint64_t map_bytes, unsigned readers_max, hnk__environment **out, hnk_error *error);
 void hnk__environment_close(hnk__environment *environment);
-void hnk__environment_forget(hnk__environment *environment); /* in a forked child: frees what it may, touches no file */
 hnk_status hnk__environment_sync(hnk__environment *environment);
 hnk_status hnk__environment_info_get(hnk__environment *environment, hnk__environment_info *out);
 size_t hnk__environment_page_bytes(const hnk__environment *environment);
@@ -183,8 +184,7 @@ const char *hnk__lmdb_version(void);
 hnk_status hnk__read_begin(hnk__environment *environment, hnk__txn **out);
 void hnk__read_end(hnk__txn **txn);
 unsigned hnk__read_index(const hnk__txn *txn);
-/* How many are out, and since when the oldest (ns since 1970; 0 = none). */
-unsigned hnk__readers_out(hnk__environment *environment, uint64_t *oldest_ns);
+bool hnk__reader_is_out(hnk__environment *environment, unsigned index); /* of the pool */
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out);
 hnk_status hnk__write_commit(hnk__txn **txn); /* empties *txn, also on failure */
@@ -201,11 +201,12 @@ hnk_status hnk__cursor_next(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *
 hnk_status hnk__cursor_delete(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *out_row); /* and moves to the next */
 void hnk__cursor_close(hnk__cursor **cursor);
 
-/* Calls `visit` with runs of pages that no transaction can see any more. The writers' turn must be held by `write_txn`. */
+/* Calls `visit` with runs of pages that no transaction can see any more. The writers' turn must be held by
+ * `write_txn`. */
 hnk_status hnk__free_pages(
     hnk__txn *write_txn, hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context);
 
-/* access.c: access times ---------------------------------------------------------------------------------------------------------- */
+/* access.c: access times ------------------------------------------------------------------------------------------- */
 
 typedef struct hnk__access {
     int file;
@@ -226,7 +227,7 @@ void hnk__access_name(char out[16], uint32_t bucket_id);
 /* The stamp for an access now: precise where eviction is exact. */
 uint64_t hnk__access_now(uint32_t slots);
 
-/* blob.c: values in files of their own ---------------------------------------------------------------------------------------------- */
+/* blob.c: values in files of their own ----------------------------------------------------------------------------- */
 
 typedef struct hnk__blob_name {
     uint32_t bucket_id;
@@ -255,7 +256,7 @@ void hnk__blob_remove(int directory, hnk__blob_name name);
 typedef bool (*hnk__blob_visit)(void *context, hnk__blob_name name, uint64_t size);
 hnk_status hnk__blob_sweep(int directory, hnk__blob_visit visit, void *context, bool remove);
 
-/* state.c: the marker of a clean close -------------------------------------------------------------------------------------------------- */
+/* state.c: the marker of a clean close ----------------------------------------------------------------------------- */
 
 typedef enum hnk__trust {
     HNK_TRUST_SHARED, /* others have it open: it is theirs to judge */
@@ -268,6 +269,7 @@ typedef enum hnk__trust {
 typedef struct hnk__state {
     int file;
     bool exclusive;
+    bool known;  /* the marker was there and whole: the directory is a store of ours */
 } hnk__state;
 
 hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error); /* shared or exclusive lock */
@@ -275,7 +277,7 @@ hnk_status hnk__state_mark_open(hnk__state *state);  /* writes the marker if exc
 void hnk__state_close(hnk__state *state, int directory, bool synced); /* marks closed if nobody else is there */
 void hnk__state_forget(hnk__state *state);
 
-/* pages.c: LMDB's file without LMDB ------------------------------------------------------------------------------------------------------ */
+/* pages.c: LMDB's file without LMDB -------------------------------------------------------------------------------- */
 
 typedef struct hnk__pages_report {
     bool sound;            /* the structure holds */
@@ -284,27 +286,129 @@ typedef struct hnk__pages_report {
     char fault[200];       /* the first one, in words */
 } hnk__pages_report;
 
-/* Called for each row of the unnamed database that is reachable through sound pages. Any status but HNK_OK stops the walk. */
+/* Called for each row of the unnamed database that is reachable through sound pages. Any status but HNK_OK stops the
+ * walk. */
 typedef hnk_status (*hnk__pages_visit)(void *context, hnk_bytes key, hnk_bytes row);
 
-/* Walks the newest snapshot of `path` and checks its structure. With `visit` it goes on past damage and gives what can be had. Never crashes on any
- * content. HNK_ERROR_NOT_A_STORE: no LMDB 0.9 file. */
+/* Walks the newest snapshot of `path` and checks its structure. With `visit` it goes on past damage and gives what
+ * can be had. Never crashes on any content. HNK_ERROR_NOT_A_STORE: no LMDB 0.9 file. */
 hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *context, hnk__pages_report *out);
 
-/* store.c, bucket.c … -------------------------------------------------------------------------------------------------------------------- */
+/* read.c: finding and proving records ------------------------------------------------------------------------------ */
+
+/* A record, found under a read transaction that its holder must end. */
+typedef struct hnk__found {
+    hnk__txn *txn;
+    hnk__record record;
+    size_t row_key_bytes;
+    size_t row_bytes;
+    uint64_t accessed_ns;  /* before this read */
+    bool expired;
+    int blob;              /* file of a blob's value, -1 = none */
+    const void *mapping;   /* of it */
+} hnk__found;
+
+/* Finds and proves `key`; counts and stamps unless HNK_GET_QUIET. On anything but HNK_OK nothing is held. */
+hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__found *out);
+void hnk__found_end(hnk__found *found);
+void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_entry *out);
+
+/* lease.c ---------------------------------------------------------------------------------------------------------- */
+
+struct hnk_lease {
+    hnk_store *store;
+    hnk__found found;
+    _Atomic uint64_t since_ns; /* 0 = not out */
+    hnk_lease *next, *previous; /* of the separate ones, in store->separate */
+    bool separate;             /* allocated by itself; those of the pool lie in store->leases */
+    void *copies;              /* of a blob's key and metadata, whose pages are not pinned */
+};
+
+/* write.c: one write transaction ----------------------------------------------------------------------------------- */
+
+/* A bucket's row while a transaction changes it. */
+typedef struct hnk__touched {
+    struct hnk__touched *next;
+    hnk_bucket *bucket;
+    hnk__bucket_row row;
+    bool dropped;           /* its row was deleted: it is not written back */
+    bool repaired;          /* by an eviction of this transaction */
+    bool retained;          /* nobody but this transaction may have it open */
+} hnk__touched;
+
+typedef struct hnk__zeroed {
+    hnk__access *access;
+    uint32_t slot;
+    uint64_t stamp;
+} hnk__zeroed;
+
+/* What has to be done, or undone, once the transaction's fate is known. */
+typedef struct hnk__write {
+    hnk_store *store;
+    hnk__txn *txn;
+    hnk__touched *touched;
+    hnk__blob_name *dead;   /* blobs to unlink after the commit */
+    size_t dead_count, dead_room;
+    hnk__blob_name *placed; /* blobs to unlink after an abort */
+    size_t placed_count, placed_room;
+    hnk__zeroed *zeroed;    /* access times to give back after an abort */
+    size_t zeroed_count, zeroed_room;
+    unsigned doomed_count;  /* of the store's doomed records, seen to in this transaction */
+    uint64_t now_ms;
+} hnk__write;
+
+/* Takes the writers' turn. On HNK_OK it must be ended. */
+hnk_status hnk__write_open(hnk_store *store, hnk__write *out, hnk_error *error);
+/* Commits if `status` is HNK_OK, else aborts; gives the status of the whole. */
+hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *error);
+/* The bucket's row in this transaction: HNK_NOT_FOUND if it was dropped. */
+hnk_status hnk__write_touch(hnk__write *write, hnk_bucket *bucket, hnk__touched **out);
+
+hnk_status hnk__entry_find(hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge);
+hnk_status hnk__entry_set(
+    hnk__write *write, hnk__touched *in, const hnk_operation *operation, hnk__blob_draft *draft, hnk_status *out_refusal);
+hnk_status hnk__entry_remove(hnk__write *write, hnk__touched *in, const hnk__key *key);
+hnk_status hnk__entries_clear(hnk__write *write, hnk__touched *in);
+hnk_status hnk__table_clear(hnk__write *write, hnk__touched *in, uint8_t table); /* its rows of the bucket */
+hnk_status hnk__slot_zero(hnk__write *write, hnk__touched *in, uint32_t slot);   /* marks it free in the access times */
+hnk_status hnk__operation_check(const hnk_store *store, const hnk_operation *operation);
+
+/* evict.c */
+/* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot
+ * that stays, or UINT32_MAX. */
+hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep);
+/* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
+hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes);
+
+/* repair.c */
+/* Makes slot rows, free chain and counts anew from the records whose header digests hold; drops the others. */
+hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
+
+/* recover.c */
+/* Judges data.mdb before LMDB sees it and opens the environment, salvaging if need be. */
+hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
+/* After the environment is open: repairs buckets whose tables suffered, sweeps blobs that no record names. */
+hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error);
+
+/* store.c and bucket.c --------------------------------------------------------------------------------------------- */
 
 typedef struct hnk__counters {
     _Alignas(64) _Atomic uint64_t hits;
     _Atomic uint64_t misses;
     _Atomic uint64_t expirations;
-    _Atomic uint64_t corruptions;
 } hnk__counters;
+
+typedef struct hnk__doomed {
+    uint64_t generation;
+    hnk__key key;
+} hnk__doomed;
 
 struct hnk_store {
     hnk_store *next;                 /* in the registry */
     dev_t device;
     ino_t inode;
-    unsigned references;             /* guarded by the registry's lock */
+    _Atomic unsigned references;     /* the last is given back under the registry's lock */
+    _Atomic bool closing;            /* no references are left, but leases are out */
     _Atomic bool forked;
     int directory;
     char *path;
@@ -313,20 +417,23 @@ struct hnk_store {
     hnk_store_options options;       /* resolved */
     uint8_t identity[16];
 
-    pthread_mutex_t writing;         /* guards what follows; taken before LMDB's own writers' lock */
-    uint64_t random;
-    struct hnk__doomed { uint32_t bucket_id; uint32_t slot; uint64_t generation; } doomed[HNK_DOOMED_MAX];
-    _Atomic unsigned doomed_count;
-    pthread_mutex_t dooming;
+    pthread_mutex_t writing;         /* one writing thread of this process at a time; taken before LMDB's own lock */
+    uint64_t random;                 /* of eviction samples; guarded by `writing` */
 
-    pthread_mutex_t listing;         /* guards the list of open buckets */
+    pthread_mutex_t dooming;         /* guards doomed[] */
+    hnk__doomed doomed[HNK_DOOMED_MAX];
+    _Atomic unsigned doomed_count;
+
+    pthread_mutex_t listing;         /* guards the lists of open buckets and of separate leases */
     hnk_bucket *buckets;
+    hnk_lease *separate;
+    hnk_lease leases[HNK_POOL_READERS];
 
     _Atomic bool dirty;              /* written since the last sync */
-    _Atomic bool wrote;              /* written since it was opened */
-    pthread_t syncer;
+    pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
+    bool salvaged;                   /* by this open */
     bool syncer_runs;
-    bool syncer_stops;
+    bool syncer_stops;               /* guarded by `syncing` */
     pthread_mutex_t syncing;
     pthread_cond_t syncer_wakes;
 };
@@ -336,26 +443,42 @@ struct hnk_bucket {
     hnk_store *store;
     unsigned references;             /* guarded by store->listing */
     uint32_t id;
+    _Atomic uint32_t check_mode;     /* of the row, as last seen */
+    _Atomic uint32_t slots;          /* of the row, as last seen: which clock is good enough */
     size_t name_bytes;
     uint8_t name[HNK_BUCKET_NAME_MAX_BYTES];
-    _Atomic uint32_t check_mode;     /* of the row, as last seen */
-    _Atomic uint32_t slots;          /* of the row, as last seen: a hint for the clock */
     hnk__access access;
-    _Atomic(_Atomic uint32_t *) proven; /* per slot the low half of the generation whose value digest was proven; see lease.c */
-    _Atomic uint32_t proven_slots;
+    _Atomic uint32_t *proven;        /* per slot the low half of the generation whose digests were proven by this process */
+    _Atomic uint32_t proven_slots;   /* that may be touched: the address space is reserved, the memory is not */
     hnk__counters counters[HNK_POOL_READERS + 1];
 };
 
 /* store.c */
 void hnk__store_retain(hnk_store *store);
-hnk_status hnk__store_check(const hnk_store *store); /* HNK_ERROR_FORKED */
-void hnk__store_doom(hnk_store *store, uint32_t bucket_id, uint32_t slot, uint64_t generation);
+/* Ends a reader of a closing store, and closes the store if it was the last. */
+void hnk__store_end_last(hnk_store *store, hnk__txn **txn);
+/* Remembers a damaged record for removal by the next write; false if it was remembered already. */
+bool hnk__store_doom(hnk_store *store, const hnk__key *key, uint64_t generation);
+unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id);
+
+static inline hnk_status hnk__store_check(const hnk_store *store)
+{
+    return atomic_load_explicit(&store->forked, memory_order_relaxed) ? HNK_ERROR_FORKED : HNK_OK;
+}
 
 /* bucket.c */
-hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out, hnk_bytes *out_name);
-hnk_status hnk__bucket_row_put(hnk__txn *txn, uint32_t bucket_id, const hnk__bucket_row *row, hnk_bytes name);
+hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out);
+hnk_status hnk__bucket_row_put(hnk__txn *txn, const hnk_bucket *bucket, const hnk__bucket_row *row);
+bool hnk__bucket_row_holds(hnk_bytes row);
+/* Writes a bucket's row under a name it does not have open. */
+hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes name, const hnk__bucket_row *row);
+hnk_status hnk__bucket_attach(hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out);
 void hnk__bucket_retain(hnk_bucket *bucket);
-void hnk__bucket_flush_counters(hnk_bucket *bucket);
+hnk_bucket *hnk__bucket_find_open(hnk_store *store, uint32_t id); /* a further reference; NULL if nobody has it open */
+void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row);
+/* Whether the digests of this generation in this slot were proven by this process, and noting that they were. */
+bool hnk__bucket_proven(const hnk_bucket *bucket, uint32_t slot, uint64_t generation);
+void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation);
 
 #pragma GCC visibility pop
 

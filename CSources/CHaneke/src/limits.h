@@ -1,4 +1,5 @@
-/* limits.h: every number of the store, with its unit and its reason. Format numbers are explained in docs/DISK_FORMAT.md. */
+/* limits.h: every number of the store, with its unit and its reason. Format numbers are explained in
+ * docs/DISK_FORMAT.md. */
 #ifndef HNK_LIMITS_H
 #define HNK_LIMITS_H
 

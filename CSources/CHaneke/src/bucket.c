@@ -1,0 +1,515 @@
+/* bucket.c: opening, configuring, naming and dropping buckets, and their counts. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Rows ------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t row_digest(const hnk__bucket_row *row, hnk_bytes name)
+{
+    return hnk__digest(row, offsetof(hnk__bucket_row, digest), hnk__digest(name.data, name.size, 0));
+}
+
+static bool row_parse(hnk_bytes bytes, hnk__bucket_row *out, hnk_bytes *out_name)
+{
+    if (bytes.size < sizeof *out || bytes.size - sizeof *out > HNK_BUCKET_NAME_MAX_BYTES)
+        return false;
+    memcpy(out, bytes.data, sizeof *out);
+    *out_name = (hnk_bytes){ (const char *)bytes.data + sizeof *out, bytes.size - sizeof *out };
+    return out->digest == row_digest(out, *out_name);
+}
+
+static hnk_status row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out, hnk_bytes *out_name)
+{
+    hnk__key key;
+    hnk_bytes bytes;
+    hnk_status status;
+
+    hnk__key_row(&key, HNK_TABLE_BUCKET, bucket_id, (hnk_bytes){ NULL, 0 });
+    if ((status = hnk__row_get(txn, &key, &bytes)) != HNK_OK)
+        return status;
+    return row_parse(bytes, out, out_name) ? HNK_OK : HNK_ERROR_DAMAGED_STORE;
+}
+
+bool hnk__bucket_row_holds(hnk_bytes bytes)
+{
+    hnk__bucket_row row;
+    hnk_bytes name;
+    return row_parse(bytes, &row, &name);
+}
+
+hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out)
+{
+    hnk_bytes name;
+    return row_get(txn, bucket_id, out, &name);
+}
+
+hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes name, const hnk__bucket_row *row)
+{
+    hnk__bucket_row stored = *row;
+    hnk__key key;
+    void *out;
+    hnk_status status;
+
+    stored.digest = row_digest(&stored, name);
+    hnk__key_row(&key, HNK_TABLE_BUCKET, bucket_id, (hnk_bytes){ NULL, 0 });
+    if ((status = hnk__row_reserve(txn, &key, sizeof stored + name.size, &out)) != HNK_OK)
+        return status;
+    memcpy(out, &stored, sizeof stored);
+    if (name.size > 0)
+        memcpy((char *)out + sizeof stored, name.data, name.size);
+    return HNK_OK;
+}
+
+hnk_status hnk__bucket_row_put(hnk__txn *txn, const hnk_bucket *bucket, const hnk__bucket_row *row)
+{
+    return hnk__bucket_row_make(txn, bucket->id, (hnk_bytes){ bucket->name, bucket->name_bytes }, row);
+}
+
+static hnk_status id_of_name(hnk__txn *txn, hnk_bytes name, uint32_t *out_id)
+{
+    hnk__key key;
+    hnk_bytes row;
+    hnk_status status;
+
+    hnk__key_row(&key, HNK_TABLE_NAME, 0, name);
+    if ((status = hnk__row_get(txn, &key, &row)) != HNK_OK)
+        return status;
+    if (row.size != sizeof *out_id)
+        return HNK_ERROR_DAMAGED_STORE;
+    memcpy(out_id, row.data, sizeof *out_id);
+    return *out_id <= HNK_BUCKET_ID_MAX ? HNK_OK : HNK_ERROR_DAMAGED_STORE;
+}
+
+/* Handles ---------------------------------------------------------------------------------------------------------- */
+
+/* Reserves address space for the notes of what was proven; memory is made usable as slots come. */
+static void reserve_proven(hnk_bucket *bucket)
+{
+    void *space = mmap(NULL, (size_t)HNK_SLOTS_MAX * sizeof(uint32_t), PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    bucket->proven = space == MAP_FAILED ? NULL : space; /* without it each read proves anew: slower, not wrong */
+}
+
+static void destroy(hnk_bucket *bucket)
+{
+    hnk__access_close(&bucket->access);
+    if (bucket->proven != NULL)
+        munmap((void *)bucket->proven, (size_t)HNK_SLOTS_MAX * sizeof(uint32_t));
+    free(bucket);
+}
+
+/* Adds what was counted in this process to the shared counts. */
+static void flush_counters(hnk_bucket *bucket)
+{
+    hnk__access_header *header = bucket->access.header;
+    if (header == NULL)
+        return;
+    for (size_t i = 0; i <= HNK_POOL_READERS; i++) {
+        hnk__counters *counters = &bucket->counters[i];
+        atomic_fetch_add_explicit(&header->hits, atomic_load_explicit(&counters->hits, memory_order_relaxed),
+                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&header->misses, atomic_load_explicit(&counters->misses, memory_order_relaxed),
+                                  memory_order_relaxed);
+        atomic_fetch_add_explicit(&header->expirations,
+                                  atomic_load_explicit(&counters->expirations, memory_order_relaxed),
+                                  memory_order_relaxed);
+    }
+}
+
+void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row)
+{
+    atomic_store_explicit(&bucket->check_mode, row->check_mode, memory_order_relaxed);
+    atomic_store_explicit(&bucket->slots, row->slots, memory_order_relaxed);
+}
+
+/* Gives a further reference to an open bucket; NULL if it isn't open. `listing` is held. */
+static hnk_bucket *find_open(hnk_store *store, uint32_t id)
+{
+    for (hnk_bucket *bucket = store->buckets; bucket != NULL; bucket = bucket->next)
+        if (bucket->id == id) {
+            bucket->references++;
+            return bucket;
+        }
+    return NULL;
+}
+
+hnk_status hnk__bucket_attach(hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out)
+{
+    hnk_bucket *bucket = NULL;
+    hnk_status status = HNK_OK;
+
+    pthread_mutex_lock(&store->listing);
+    if ((bucket = find_open(store, id)) != NULL)
+        goto done;
+    if (posix_memalign((void **)&bucket, _Alignof(hnk_bucket), sizeof *bucket) != 0) {
+        status = HNK_ERROR_MEMORY;
+        goto done;
+    }
+    memset(bucket, 0, sizeof *bucket);
+    bucket->store = store;
+    bucket->references = 1;
+    bucket->id = id;
+    bucket->name_bytes = name.size;
+    if (name.size > 0)
+        memcpy(bucket->name, name.data, name.size);
+    hnk__bucket_saw(bucket, row);
+    if ((status = hnk__access_open(&bucket->access, store->directory, id, store->identity, row->slots)) != HNK_OK) {
+        destroy(bucket);
+        goto done;
+    }
+    reserve_proven(bucket);
+    hnk__store_retain(store);
+    bucket->next = store->buckets;
+    store->buckets = bucket;
+done:
+    pthread_mutex_unlock(&store->listing);
+    *out = status == HNK_OK ? bucket : NULL;
+    return status;
+}
+
+hnk_bucket *hnk__bucket_find_open(hnk_store *store, uint32_t id)
+{
+    pthread_mutex_lock(&store->listing);
+    hnk_bucket *bucket = find_open(store, id);
+    pthread_mutex_unlock(&store->listing);
+    return bucket;
+}
+
+void hnk__bucket_retain(hnk_bucket *bucket)
+{
+    pthread_mutex_lock(&bucket->store->listing);
+    bucket->references++;
+    pthread_mutex_unlock(&bucket->store->listing);
+}
+
+void hnk_bucket_close(hnk_bucket *bucket)
+{
+    if (bucket == NULL || hnk__store_check(bucket->store) != HNK_OK)
+        return;
+    hnk_store *store = bucket->store;
+    pthread_mutex_lock(&store->listing);
+    bool last = --bucket->references == 0;
+    if (last) {
+        hnk_bucket **link = &store->buckets;
+        while (*link != bucket)
+            link = &(*link)->next;
+        *link = bucket->next;
+    }
+    pthread_mutex_unlock(&store->listing);
+    if (!last)
+        return;
+    flush_counters(bucket);
+    destroy(bucket);
+    hnk_store_close(store);
+}
+
+bool hnk__bucket_proven(const hnk_bucket *bucket, uint32_t slot, uint64_t generation)
+{
+    uint32_t low = (uint32_t)generation;
+    return low != 0 && slot < atomic_load_explicit(&bucket->proven_slots, memory_order_acquire) &&
+           atomic_load_explicit(&bucket->proven[slot], memory_order_relaxed) == low;
+}
+
+void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation)
+{
+    if (bucket->proven == NULL || slot >= HNK_SLOTS_MAX)
+        return;
+    if (slot >= atomic_load_explicit(&bucket->proven_slots, memory_order_acquire)) {
+        uint32_t chunk = HNK_ACCESS_CHUNK_SLOTS;
+        uint32_t slots = (slot / chunk + 1) * chunk;
+        pthread_mutex_lock(&bucket->access.growing);
+        if (slots > atomic_load_explicit(&bucket->proven_slots, memory_order_relaxed) &&
+            mprotect((void *)bucket->proven, (size_t)slots * sizeof(uint32_t), PROT_READ | PROT_WRITE) == 0)
+            atomic_store_explicit(&bucket->proven_slots, slots, memory_order_release);
+        pthread_mutex_unlock(&bucket->access.growing);
+        if (slot >= atomic_load_explicit(&bucket->proven_slots, memory_order_acquire))
+            return;
+    }
+    atomic_store_explicit(&bucket->proven[slot], (uint32_t)generation, memory_order_relaxed);
+}
+
+/* Settings --------------------------------------------------------------------------------------------------------- */
+
+enum { FIELDS_KNOWN = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK | HNK_FIELD_MUST_EXIST };
+
+static bool resolve(const hnk_bucket_options *given, hnk_bucket_options *out)
+{
+    *out = (hnk_bucket_options)HNK_BUCKET_OPTIONS_INIT;
+    if (!hnk__options_resolve(out, sizeof *out, sizeof *out, given))
+        return false;
+    return (out->fields & ~(uint32_t)FIELDS_KNOWN) == 0 && out->reserved == 0 &&
+           ((out->fields & HNK_FIELD_CHECK) == 0 || out->check_mode <= HNK_CHECK_NEVER) &&
+           ((out->fields & HNK_FIELD_LIFETIME) == 0 || out->lifetime_ms > 0);
+}
+
+/* Sets the row's fields; whether any changed. */
+static bool set_fields(hnk__bucket_row *row, const hnk_bucket_options *options)
+{
+    hnk__bucket_row before = *row;
+    if ((options->fields & HNK_FIELD_CAPACITY) != 0)
+        row->capacity_bytes = options->capacity_bytes;
+    if ((options->fields & HNK_FIELD_ENTRIES) != 0)
+        row->entries_max = options->entries_max;
+    if ((options->fields & HNK_FIELD_LIFETIME) != 0)
+        row->lifetime_ms = options->lifetime_ms == HNK_LIFETIME_FOREVER ? 0 : (uint64_t)options->lifetime_ms;
+    if ((options->fields & HNK_FIELD_CHECK) != 0)
+        row->check_mode = options->check_mode;
+    return memcmp(&before, row, sizeof before) != 0;
+}
+
+static hnk_status configure(hnk_bucket *bucket, const hnk_bucket_options *options, hnk_error *error)
+{
+    hnk__write write;
+    hnk__touched *in;
+    hnk_status status;
+
+    if ((status = hnk__write_open(bucket->store, &write, error)) != HNK_OK)
+        return status;
+    if ((status = hnk__write_touch(&write, bucket, &in)) == HNK_OK && set_fields(&in->row, options))
+        status = in->row.capacity_bytes == 0 ? hnk__entries_clear(&write, in)
+                                             : hnk__evict_for(&write, in, 0, 0, UINT32_MAX);
+    return hnk__write_close(&write, status, error);
+}
+
+/* Makes the bucket's rows in a transaction of its own, unless someone else has meanwhile. */
+static hnk_status create(hnk_store *store, hnk_bytes name, const hnk_bucket_options *options, hnk_error *error)
+{
+    hnk__bucket_row row = { .capacity_bytes = HNK_CAPACITY_UNLIMITED };
+    hnk__store_row store_row;
+    hnk__write write;
+    hnk__key key;
+    hnk_bytes bytes;
+    uint32_t id;
+    hnk_status status;
+
+    if ((status = hnk__write_open(store, &write, error)) != HNK_OK)
+        return status;
+    if ((status = id_of_name(write.txn, name, &id)) != HNK_NOT_FOUND)
+        goto done;
+    hnk__key_row(&key, HNK_TABLE_STORE, 0, (hnk_bytes){ NULL, 0 });
+    if ((status = hnk__row_get(write.txn, &key, &bytes)) != HNK_OK)
+        goto done;
+    memcpy(&store_row, bytes.data, sizeof store_row); /* its size was checked at the open */
+    id = store_row.next_bucket_id;
+    if (id > HNK_BUCKET_ID_MAX) {
+        status = HNK_ERROR_BUCKETS_FULL;
+        goto done;
+    }
+    store_row.next_bucket_id++;
+    row.made_at_ms = write.now_ms;
+    set_fields(&row, options);
+    if ((status = hnk__row_put(write.txn, &key, (hnk_bytes){ &store_row, sizeof store_row })) != HNK_OK)
+        goto done;
+    hnk__key_row(&key, HNK_TABLE_NAME, 0, name);
+    if ((status = hnk__row_put(write.txn, &key, (hnk_bytes){ &id, sizeof id })) == HNK_OK)
+        status = hnk__bucket_row_make(write.txn, id, name, &row);
+done:
+    return hnk__write_close(&write, status, error);
+}
+
+/* Opens what is there. HNK_NOT_FOUND if it isn't; *out_differs tells whether the options would change it. */
+static hnk_status open_existing(
+    hnk_store *store, hnk_bytes name, const hnk_bucket_options *options, hnk_bucket **out, bool *out_differs)
+{
+    hnk__txn *txn = NULL;
+    hnk__bucket_row row;
+    hnk_bytes stored_name;
+    uint32_t id;
+    hnk_status status;
+
+    if ((status = hnk__read_begin(store->environment, &txn)) != HNK_OK)
+        return status;
+    if ((status = id_of_name(txn, name, &id)) == HNK_OK && (status = row_get(txn, id, &row, &stored_name)) == HNK_OK &&
+        (status = hnk__bucket_attach(store, id, stored_name, &row, out)) == HNK_OK)
+        *out_differs = set_fields(&row, options);
+    hnk__read_end(&txn);
+    return status;
+}
+
+hnk_status hnk_bucket_open(
+    hnk_store *store, hnk_bytes name, const hnk_bucket_options *options, hnk_bucket **out_bucket, hnk_error *error)
+{
+    hnk_bucket_options resolved;
+    hnk_bucket *bucket = NULL;
+    bool differs = false;
+    hnk_status status;
+
+    assert(store != NULL);
+    *out_bucket = NULL;
+    if ((status = hnk__store_check(store)) != HNK_OK)
+        return hnk__fail(error, status, 0, "opening a bucket");
+    if (name.size > HNK_BUCKET_NAME_MAX_BYTES)
+        return hnk__fail(error, HNK_ERROR_NAME_SIZE, 0, "opening a bucket");
+    if (!resolve(options, &resolved))
+        return hnk__fail(error, HNK_ERROR_ARGUMENT, 0, "opening bucket \"%.*s\"", (int)name.size, (const char *)name.data);
+
+    status = open_existing(store, name, &resolved, &bucket, &differs);
+    if (status == HNK_NOT_FOUND && (resolved.fields & HNK_FIELD_MUST_EXIST) == 0) {
+        if ((status = create(store, name, &resolved, error)) != HNK_OK)
+            return status;
+        status = open_existing(store, name, &resolved, &bucket, &differs);
+    }
+    if (status == HNK_OK && differs && (status = configure(bucket, &resolved, error)) != HNK_OK) {
+        hnk_bucket_close(bucket);
+        return status;
+    }
+    if (status != HNK_OK)
+        return hnk__fail(error, status, 0, "bucket \"%.*s\" in %s", (int)name.size,
+                         name.size > 0 ? (const char *)name.data : "", store->path);
+    *out_bucket = bucket;
+    return HNK_OK;
+}
+
+hnk_status hnk_bucket_configure(hnk_bucket *bucket, const hnk_bucket_options *options, hnk_error *error)
+{
+    hnk_bucket_options resolved;
+
+    assert(bucket != NULL);
+    if (!resolve(options, &resolved))
+        return hnk__fail(error, HNK_ERROR_ARGUMENT, 0, "configuring a bucket");
+    return configure(bucket, &resolved, error);
+}
+
+/* Reads the bucket's row in a snapshot of its own. */
+static hnk_status read_row(hnk_bucket *bucket, hnk__bucket_row *out)
+{
+    hnk__txn *txn = NULL;
+    hnk_status status;
+
+    assert(bucket != NULL);
+    if ((status = hnk__store_check(bucket->store)) != HNK_OK ||
+        (status = hnk__read_begin(bucket->store->environment, &txn)) != HNK_OK)
+        return status;
+    if ((status = hnk__bucket_row_get(txn, bucket->id, out)) == HNK_OK)
+        hnk__bucket_saw(bucket, out);
+    hnk__read_end(&txn);
+    return status;
+}
+
+hnk_status hnk_bucket_settings(hnk_bucket *bucket, hnk_bucket_options *out_options)
+{
+    hnk__bucket_row row;
+    hnk_status status;
+
+    if ((status = read_row(bucket, &row)) != HNK_OK)
+        return status;
+    hnk_bucket_options filled = {
+        .struct_size = sizeof filled,
+        .fields = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK,
+        .capacity_bytes = row.capacity_bytes,
+        .entries_max = row.entries_max,
+        .lifetime_ms = row.lifetime_ms == 0 ? HNK_LIFETIME_FOREVER : (int64_t)row.lifetime_ms,
+        .check_mode = row.check_mode,
+    };
+    hnk__options_give(out_options, &filled, sizeof filled);
+    return HNK_OK;
+}
+
+/* Walking and dropping --------------------------------------------------------------------------------------------- */
+
+hnk_status hnk_store_next_bucket(hnk_store *store, const hnk_bucket_name *after, hnk_bucket_name *out_name)
+{
+    hnk__txn *txn = NULL;
+    hnk__cursor *cursor = NULL;
+    hnk__key key;
+    hnk_bytes name, row;
+    hnk_status status;
+
+    assert(store != NULL);
+    if ((status = hnk__store_check(store)) != HNK_OK || (status = hnk__read_begin(store->environment, &txn)) != HNK_OK)
+        return status;
+    if (after != NULL && after->size > HNK_BUCKET_NAME_MAX_BYTES) {
+        status = HNK_ERROR_NAME_SIZE;
+        goto done;
+    }
+    hnk__key_row(&key, HNK_TABLE_NAME, 0,
+                 after != NULL ? (hnk_bytes){ after->bytes, after->size } : (hnk_bytes){ NULL, 0 });
+    if ((status = hnk__cursor_open(txn, &cursor)) != HNK_OK ||
+        (status = hnk__cursor_seek(cursor, &key, &name, &row)) != HNK_OK)
+        goto done;
+    if (after != NULL && name.size == key.size && memcmp(name.data, key.bytes, key.size) == 0 &&
+        (status = hnk__cursor_next(cursor, &name, &row)) != HNK_OK)
+        goto done;
+    if (!hnk__key_is(name, HNK_TABLE_NAME, 0)) {
+        status = HNK_NOT_FOUND;
+        goto done;
+    }
+    out_name->size = name.size - HNK_PREFIX_BYTES;
+    memcpy(out_name->bytes, (const char *)name.data + HNK_PREFIX_BYTES, out_name->size);
+done:
+    hnk__cursor_close(&cursor);
+    hnk__read_end(&txn);
+    return status;
+}
+
+hnk_status hnk_store_drop_bucket(hnk_store *store, hnk_bytes name, hnk_error *error)
+{
+    hnk_bucket_options options = HNK_BUCKET_OPTIONS_INIT;
+    hnk_bucket *bucket = NULL;
+    hnk__write write;
+    hnk__touched *in;
+    hnk__key key;
+    char access_name[16];
+    hnk_status status;
+
+    options.fields = HNK_FIELD_MUST_EXIST;
+    if ((status = hnk_bucket_open(store, name, &options, &bucket, error)) != HNK_OK)
+        return status;
+    if ((status = hnk__write_open(store, &write, error)) != HNK_OK)
+        goto done;
+    if ((status = hnk__write_touch(&write, bucket, &in)) == HNK_OK && (status = hnk__entries_clear(&write, in)) == HNK_OK) {
+        hnk__key_row(&key, HNK_TABLE_NAME, 0, name);
+        if ((status = hnk__row_delete(write.txn, &key)) == HNK_OK) {
+            hnk__key_row(&key, HNK_TABLE_BUCKET, bucket->id, (hnk_bytes){ NULL, 0 });
+            status = hnk__row_delete(write.txn, &key);
+        }
+        in->dropped = true;
+    }
+    if ((status = hnk__write_close(&write, status, error)) == HNK_OK) {
+        hnk__access_name(access_name, bucket->id);
+        unlinkat(store->directory, access_name, 0);
+    }
+done:
+    hnk_bucket_close(bucket);
+    return status;
+}
+
+/* Counts ----------------------------------------------------------------------------------------------------------- */
+
+hnk_status hnk_bucket_statistics(hnk_bucket *bucket, hnk_statistics *out_statistics)
+{
+    hnk__bucket_row row;
+    hnk_status status;
+
+    if ((status = read_row(bucket, &row)) != HNK_OK)
+        return status;
+    hnk_statistics filled = {
+        .struct_size = sizeof filled,
+        .buckets = 1,
+        .entries = row.entries,
+        .bytes = row.charged_bytes,
+        .payload_bytes = row.payload_bytes,
+        .capacity_bytes = row.capacity_bytes,
+        .writes = row.writes,
+        .evictions = row.evictions,
+        .corruptions = row.corruptions + hnk__store_doomed_in(bucket->store, bucket->id),
+        .refused = row.refused,
+    };
+    hnk__access_header *header = bucket->access.header;
+    if (header != NULL) {
+        filled.hits = atomic_load_explicit(&header->hits, memory_order_relaxed);
+        filled.misses = atomic_load_explicit(&header->misses, memory_order_relaxed);
+        filled.expirations = atomic_load_explicit(&header->expirations, memory_order_relaxed);
+    }
+    for (size_t i = 0; i <= HNK_POOL_READERS; i++) {
+        filled.hits += atomic_load_explicit(&bucket->counters[i].hits, memory_order_relaxed);
+        filled.misses += atomic_load_explicit(&bucket->counters[i].misses, memory_order_relaxed);
+        filled.expirations += atomic_load_explicit(&bucket->counters[i].expirations, memory_order_relaxed);
+    }
+    hnk__options_give(out_statistics, &filled, sizeof filled);
+    return HNK_OK;
+}

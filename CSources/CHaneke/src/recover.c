@@ -1,0 +1,357 @@
+/* recover.c: what happens at an open that can't trust the file: judge, salvage, set aside, put in order. */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Judging ---------------------------------------------------------------------------------------------------------- */
+
+struct judgement {
+    bool proves_digests;
+    bool has_store_row;
+    uint32_t format_version;
+    uint64_t bad_rows;
+};
+
+static bool record_holds(hnk_bytes key, hnk_bytes row)
+{
+    hnk__record record;
+    return hnk__record_parse(&record, key, row) && hnk__record_header_holds(&record) &&
+           ((record.header.flags & HNK_RECORD_BLOB) != 0 || /* its own first read proves it */
+            hnk__digest(record.value.data, record.value.size, 0) == record.header.value_digest);
+}
+
+static bool is_store_row(hnk_bytes key, hnk_bytes row)
+{
+    return hnk__key_is(key, HNK_TABLE_STORE, 0) && row.size == sizeof(hnk__store_row) &&
+           memcmp(row.data, "HNKSTORE", 8) == 0;
+}
+
+static hnk_status judge_row(void *context, hnk_bytes key, hnk_bytes row)
+{
+    struct judgement *judgement = context;
+    uint8_t table = key.size > 0 ? *(const uint8_t *)key.data : 0xFF;
+
+    if (is_store_row(key, row)) {
+        hnk__store_row store_row;
+        memcpy(&store_row, row.data, sizeof store_row);
+        judgement->has_store_row = true;
+        judgement->format_version = store_row.format_version;
+    } else if (table == HNK_TABLE_BUCKET) {
+        judgement->bad_rows += !hnk__bucket_row_holds(row);
+    } else if (table == HNK_TABLE_RECORD && judgement->proves_digests) {
+        judgement->bad_rows += !record_holds(key, row);
+    }
+    return HNK_OK;
+}
+
+/* Salvaging -------------------------------------------------------------------------------------------------------- */
+
+struct salvage {
+    hnk_store *store;
+    hnk__write write;
+    bool open;
+    bool records;         /* second pass */
+    uint64_t bytes;       /* written since the last commit */
+    uint32_t largest_id;
+    hnk__store_row store_row;
+    bool has_store_row;
+};
+
+enum { COMMIT_BYTES = 16 << 20 }; /* dirty pages held in memory between commits */
+
+static hnk_status keep_row(struct salvage *salvage, hnk_bytes key, hnk_bytes row)
+{
+    hnk__key row_key;
+    hnk_status status = HNK_OK;
+
+    if (salvage->open && salvage->bytes >= COMMIT_BYTES) {
+        salvage->open = false;
+        status = hnk__write_close(&salvage->write, HNK_OK, NULL);
+    }
+    if (status == HNK_OK && !salvage->open) {
+        status = hnk__write_open(salvage->store, &salvage->write, NULL);
+        salvage->open = status == HNK_OK;
+        salvage->bytes = 0;
+    }
+    if (status != HNK_OK)
+        return status;
+    row_key.size = (uint16_t)key.size;
+    memcpy(row_key.bytes, key.data, key.size);
+    salvage->bytes += key.size + row.size;
+    return hnk__row_put(salvage->write.txn, &row_key, row);
+}
+
+static hnk_status end_pass(struct salvage *salvage, hnk_status status)
+{
+    if (!salvage->open)
+        return status;
+    salvage->open = false;
+    return hnk__write_close(&salvage->write, status, NULL);
+}
+
+static hnk_status salvage_row(void *context, hnk_bytes key, hnk_bytes row)
+{
+    struct salvage *salvage = context;
+    uint32_t id;
+
+    if (key.size < HNK_PREFIX_BYTES || key.size > HNK_ROW_KEY_MAX_BYTES)
+        return HNK_OK;
+    uint8_t table = *(const uint8_t *)key.data;
+    if (salvage->records) {
+        if (table != HNK_TABLE_RECORD || !record_holds(key, row))
+            return HNK_OK;
+        id = hnk__key_bucket_id(key.data);
+        return id <= salvage->largest_id ? keep_row(salvage, key, row) : HNK_OK;
+    }
+    switch (table) {
+    case HNK_TABLE_STORE:
+        if (is_store_row(key, row)) {
+            memcpy(&salvage->store_row, row.data, sizeof salvage->store_row);
+            salvage->has_store_row = true;
+        }
+        return HNK_OK;
+    case HNK_TABLE_BUCKET:
+        id = hnk__key_bucket_id(key.data);
+        if (key.size != HNK_PREFIX_BYTES || !hnk__bucket_row_holds(row))
+            return HNK_OK;
+        break;
+    case HNK_TABLE_NAME:
+        if (row.size != sizeof id)
+            return HNK_OK;
+        memcpy(&id, row.data, sizeof id);
+        if (id == 0 || id > HNK_BUCKET_ID_MAX)
+            return HNK_OK;
+        break;
+    default:
+        return HNK_OK; /* slot rows are made anew from the records */
+    }
+    if (id > salvage->largest_id)
+        salvage->largest_id = id;
+    return keep_row(salvage, key, row);
+}
+
+/* After the first pass: names and rows must match. A name without its row gets a new one, a row without its name
+ * loses all. */
+static hnk_status match_names(struct salvage *salvage)
+{
+    hnk__write write;
+    hnk__key key;
+    hnk_bytes row;
+    hnk_status status;
+    uint32_t id;
+
+    if ((status = hnk__write_open(salvage->store, &write, NULL)) != HNK_OK)
+        return status;
+    hnk_bucket_name name = { .size = 0 };
+    bool first = true;
+    for (;;) {
+        hnk__cursor *cursor = NULL;
+        hnk_bytes found;
+        hnk__key_row(&key, HNK_TABLE_NAME, 0, (hnk_bytes){ name.bytes, name.size });
+        if ((status = hnk__cursor_open(write.txn, &cursor)) != HNK_OK)
+            break;
+        status = hnk__cursor_seek(cursor, &key, &found, &row);
+        if (status == HNK_OK && !first && found.size == key.size && memcmp(found.data, key.bytes, key.size) == 0)
+            status = hnk__cursor_next(cursor, &found, &row);
+        first = false;
+        bool ends = status != HNK_OK || !hnk__key_is(found, HNK_TABLE_NAME, 0);
+        if (!ends) {
+            name.size = found.size - HNK_PREFIX_BYTES;
+            memcpy(name.bytes, (const char *)found.data + HNK_PREFIX_BYTES, name.size);
+            memcpy(&id, row.data, sizeof id);
+        }
+        hnk__cursor_close(&cursor);
+        if (ends)
+            break;
+        hnk__key_row(&key, HNK_TABLE_BUCKET, id, (hnk_bytes){ NULL, 0 });
+        if ((status = hnk__row_get(write.txn, &key, &row)) == HNK_NOT_FOUND) {
+            hnk__bucket_row made = { .capacity_bytes = HNK_CAPACITY_UNLIMITED, .made_at_ms = write.now_ms };
+            status = hnk__bucket_row_make(write.txn, id, (hnk_bytes){ name.bytes, name.size }, &made);
+        }
+        if (status != HNK_OK)
+            break;
+    }
+    if (status == HNK_NOT_FOUND)
+        status = HNK_OK;
+    if (status == HNK_OK) {
+        hnk__store_row *store_row = &salvage->store_row;
+        if (!salvage->has_store_row) {
+            *store_row = (hnk__store_row){ .format_version = HNK_FORMAT_VERSION, .made_at_ms = write.now_ms };
+            memcpy(store_row->magic, "HNKSTORE", sizeof store_row->magic);
+            hnk__random(store_row->identity, sizeof store_row->identity);
+        }
+        if (store_row->next_bucket_id <= salvage->largest_id)
+            store_row->next_bucket_id = salvage->largest_id + 1;
+        hnk__key_row(&key, HNK_TABLE_STORE, 0, (hnk_bytes){ NULL, 0 });
+        status = hnk__row_put(write.txn, &key, (hnk_bytes){ store_row, sizeof *store_row });
+    }
+    return hnk__write_close(&write, status, NULL);
+}
+
+static hnk_status set_aside(hnk_store *store, hnk_error *error)
+{
+    if (renameat(store->directory, "data.mdb", store->directory, "data.mdb.damaged") != 0)
+        return hnk__fail(error, hnk__from_errno(errno), errno, "setting aside %s/data.mdb", store->path);
+    unlinkat(store->directory, "lock.mdb", 0); /* nobody has it: we hold the state file alone */
+    return HNK_OK;
+}
+
+static hnk_status open_environment(hnk_store *store, hnk_error *error)
+{
+    return hnk__environment_open(
+        store->path, store->options.map_bytes, store->options.readers_max, &store->environment, error);
+}
+
+static hnk_status salvage(hnk_store *store, hnk_error *error)
+{
+    char path[4096 + 32];
+    hnk__pages_report report;
+    struct salvage salvage = { .store = store };
+    hnk_status status;
+
+    if ((status = set_aside(store, error)) != HNK_OK || (status = open_environment(store, error)) != HNK_OK)
+        return status;
+    store->salvaged = true;
+    if (store->options.damage_policy == HNK_DAMAGE_DISCARD) {
+        unlinkat(store->directory, "data.mdb.damaged", 0);
+        return HNK_OK;
+    }
+    snprintf(path, sizeof path, "%s/data.mdb.damaged", store->path);
+    status = hnk__pages_walk(path, salvage_row, &salvage, &report);
+    status = end_pass(&salvage, status);
+    if (status == HNK_ERROR_NOT_A_STORE) /* not even a meta page is left */
+        return HNK_OK;
+    if (status == HNK_OK && (status = match_names(&salvage)) == HNK_OK) {
+        salvage.records = true;
+        status = hnk__pages_walk(path, salvage_row, &salvage, &report);
+        status = end_pass(&salvage, status);
+    }
+    return status == HNK_OK ? HNK_OK : hnk__fail(error, status, 0, "salvaging %s", path);
+}
+
+hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
+{
+    char path[4096 + 32];
+    hnk__pages_report report;
+    struct judgement judgement = { .proves_digests = trust == HNK_TRUST_CRASHED };
+    hnk_status status;
+
+    if (trust != HNK_TRUST_KILLED && trust != HNK_TRUST_CRASHED)
+        return open_environment(store, error);
+
+    snprintf(path, sizeof path, "%s/data.mdb", store->path);
+    status = hnk__pages_walk(path, judge_row, &judgement, &report);
+    bool ours = judgement.has_store_row || store->state.known;
+    if ((status == HNK_OK || status == HNK_ERROR_NOT_A_STORE) && !ours && (status != HNK_OK || report.rows > 0))
+        return hnk__fail(error, HNK_ERROR_NOT_A_STORE, 0, "%s", path);
+    if (status != HNK_OK && status != HNK_ERROR_NOT_A_STORE)
+        return hnk__fail(error, status, errno, "checking %s", path);
+    if (judgement.has_store_row && judgement.format_version > HNK_FORMAT_VERSION)
+        return hnk__fail(error, HNK_ERROR_NEWER_FORMAT, 0, "%s has format %u", path, judgement.format_version);
+
+    bool sound = status == HNK_OK && report.sound && judgement.bad_rows == 0;
+    if (sound && !(trust == HNK_TRUST_CRASHED && store->options.damage_policy == HNK_DAMAGE_DISCARD))
+        return open_environment(store, error);
+    if (store->options.damage_policy == HNK_DAMAGE_REFUSE)
+        return hnk__fail(error, HNK_ERROR_DAMAGED_STORE, 0, "%s (%s)", path,
+                         report.sound ? "records fail their digests" : report.fault);
+    return salvage(store, error);
+}
+
+/* Putting in order, once LMDB has the file ------------------------------------------------------------------------- */
+
+struct sweep { hnk__write *write; };
+
+/* Whether a record names this blob. */
+static bool is_named(void *context, hnk__blob_name name, uint64_t size)
+{
+    struct sweep *sweep = context;
+    hnk__key key;
+    hnk_bytes row;
+    hnk__record record;
+
+    hnk__key_slot(&key, name.bucket_id, name.slot);
+    if (hnk__row_get(sweep->write->txn, &key, &row) != HNK_OK || row.size < 2 ||
+        row.size > 1 + HNK_KEY_STORED_MAX_BYTES || *(const uint8_t *)row.data != HNK_SLOT_USED)
+        return false;
+    hnk__key_row(&key, HNK_TABLE_RECORD, name.bucket_id, (hnk_bytes){ (const char *)row.data + 1, row.size - 1 });
+    return hnk__row_get(sweep->write->txn, &key, &row) == HNK_OK &&
+           hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, row) &&
+           (record.header.flags & HNK_RECORD_BLOB) != 0 && record.header.generation == name.generation &&
+           record.header.slot == name.slot && record.header.value_bytes == size;
+}
+
+/* Slots in use whose access time a killed writer left at "free" would never be evicted: they become "unknown". */
+static hnk_status wake_slots(hnk__write *write, hnk__touched *in)
+{
+    hnk_status status = HNK_OK;
+    for (uint32_t slot = 0; slot < in->row.slots && status == HNK_OK; slot++) {
+        hnk__key key;
+        hnk_bytes row;
+        if (hnk__access_read(&in->bucket->access, slot) != 0)
+            continue;
+        hnk__key_slot(&key, in->bucket->id, slot);
+        status = hnk__row_get(write->txn, &key, &row);
+        if (status == HNK_OK && row.size > 0 && *(const uint8_t *)row.data == HNK_SLOT_USED)
+            hnk__access_stamp(&in->bucket->access, slot, 1);
+        if (status == HNK_NOT_FOUND)
+            status = HNK_OK;
+    }
+    return status;
+}
+
+static hnk_status put_bucket_in_order(hnk_store *store, hnk_bytes name)
+{
+    hnk_bucket_options options = HNK_BUCKET_OPTIONS_INIT;
+    hnk_bucket *bucket = NULL;
+    hnk__touched *in;
+    hnk__write write;
+    hnk_status status;
+
+    options.fields = HNK_FIELD_MUST_EXIST;
+    if ((status = hnk_bucket_open(store, name, &options, &bucket, NULL)) != HNK_OK)
+        return status;
+    if ((status = hnk__write_open(store, &write, NULL)) == HNK_OK) {
+        if ((status = hnk__write_touch(&write, bucket, &in)) == HNK_OK) {
+            if (store->salvaged)
+                status = hnk__bucket_repair(&write, in);
+            if (status == HNK_OK)
+                status = hnk__evict_for(&write, in, 0, 0, UINT32_MAX);
+            if (status == HNK_OK)
+                status = wake_slots(&write, in);
+        }
+        status = hnk__write_close(&write, status, NULL);
+    }
+    hnk_bucket_close(bucket);
+    return status;
+}
+
+hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error)
+{
+    hnk_bucket_name name;
+    hnk__write write;
+    hnk_status status;
+
+    if (trust != HNK_TRUST_KILLED && trust != HNK_TRUST_CRASHED)
+        return HNK_OK;
+    for (status = hnk_store_next_bucket(store, NULL, &name); status == HNK_OK;
+         status = hnk_store_next_bucket(store, &name, &name))
+        if ((status = put_bucket_in_order(store, (hnk_bytes){ name.bytes, name.size })) != HNK_OK)
+            break;
+    if (status != HNK_NOT_FOUND)
+        return hnk__fail(error, status, 0, "putting %s in order", store->path);
+
+    /* Under the writers' turn nobody places a blob: what no record names then is nobody's. */
+    if ((status = hnk__write_open(store, &write, error)) != HNK_OK)
+        return status;
+    struct sweep sweep = { &write };
+    status = hnk__blob_sweep(store->directory, is_named, &sweep, true);
+    hnk_status ended = hnk__write_close(&write, HNK_ERROR_CANCELLED, NULL);
+    (void)ended; /* nothing was written: only the turn was needed */
+    return status == HNK_OK ? HNK_OK : hnk__fail(error, status, errno, "sweeping %s/blobs", store->path);
+}
