@@ -35,7 +35,7 @@ extension Command {
 
 extension Session {
     fileprivate func export(
-        _ entry: Entry, of bucket: Bucket, to tree: borrowing ExportTree, _ report: inout ExportReport
+        _ entry: Entry, of bucket: Bucket, to tree: ExportTree, _ report: inout ExportReport
     ) throws {
         guard let key = String(validating: entry.keyBytes, as: UTF8.self) else {
             console.note("key \"\(Printable.excerpt(entry.key))\" is not UTF-8; read it through the C interface")
@@ -43,13 +43,9 @@ extension Session {
             return
         }
         guard let lease = try bucket.lease(forKey: key, options: .quiet) else { return }
-        // Swift can't see that the closure is called once, so the count is taken from outside.
-        let count = lease.count
-        try lease.withUnsafeBytes { bytes in
-            _ = try tree.write(key: key) { try $0.write(bytes) }
-        }
+        try tree.write(lease, key: key)
         report.exported += 1
-        report.valueBytes += count
+        report.valueBytes += lease.count
     }
 }
 

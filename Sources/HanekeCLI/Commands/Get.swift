@@ -16,7 +16,7 @@ extension Command {
         }
         let entry = lease.entry()
         var report = GetReport(key: key, found: true, valueBytes: lease.count, expiresAtMs: entry.expiresAt)
-        try lease.withUnsafeBytes { report.value = try session.deliver($0) }
+        report.value = try session.deliver(lease)
         try session.console.finish(report)
         return .done
     }

@@ -13,9 +13,10 @@ extension Command {
         let lifetime = try session.invocation.lifetime()
         let value = try FileContents.read(session.invocation.operands.dropFirst().first ?? "-")
         let bucket = try session.bucketForWriting()
-        do {
+        do throws(StoreError) {
             try bucket.set(value, forKey: key, lifetime: lifetime)
-        } catch StoreError.Code.valueTooLarge {
+        } catch {
+            guard error.code == .valueTooLarge else { throw error }
             throw session.tooLarge(value.count, "key \"\(Printable.excerpt(key))\"", in: bucket)
         }
         try session.console.finish(PutReport(bucket: bucket.name, key: key, valueBytes: value.count))

@@ -21,21 +21,15 @@ struct Session {
         var options = DiskStore.Options()
         options.mustExist = true
         options.damagePolicy = damagePolicy
-        do {
-            return try DiskStore(directory: settings.storeDirectory, options: options)
-        } catch StoreError.Code.notFound {
-            return nil
+        return try unlessMissing { () throws(StoreError) in
+            try DiskStore(directory: settings.storeDirectory, options: options)
         }
     }
 
     /// The bucket; nil if it or the store is missing.
     func existingBucket() throws -> Bucket? {
         guard let store = try existingStore() else { return nil }
-        do {
-            return try bucket(in: store, mustExist: true)
-        } catch StoreError.Code.notFound {
-            return nil
-        }
+        return try unlessMissing { () throws(StoreError) in try bucket(in: store, mustExist: true) }
     }
 
     /// The store; its absence is an error.
@@ -50,25 +44,29 @@ struct Session {
     /// The bucket; its absence is an error.
     func requiredBucket() throws -> Bucket {
         let store = try requiredStore()
-        do {
-            return try bucket(in: store, mustExist: true)
-        } catch StoreError.Code.notFound {
-            let names = try store.bucketNames().map { "\"\(Printable.excerpt($0))\"" }.joined(separator: ", ")
-            throw Failure.failed(
-                "\(settings.storeDirectory): there is no bucket \"\(settings.bucketName)\"; "
-                    + (names.isEmpty ? "the store is empty" : "--bucket names another: \(names)"))
+        if let bucket = try unlessMissing({ () throws(StoreError) in try bucket(in: store, mustExist: true) }) {
+            return bucket
         }
+        let names = try store.bucketNames().map { "\"\(Printable.excerpt($0))\"" }.joined(separator: ", ")
+        throw Failure.failed(
+            "\(settings.storeDirectory): there is no bucket \"\(settings.bucketName)\"; "
+                + (names.isEmpty ? "the store is empty" : "--bucket names another: \(names)"))
     }
 
     /// Opens the bucket, with `--capacity` applied.
-    func bucket(in store: DiskStore, mustExist: Bool) throws -> Bucket {
+    func bucket(in store: DiskStore, mustExist: Bool) throws(StoreError) -> Bucket {
         try store.bucket(
             named: settings.bucketName,
             options: Bucket.Options(capacityBytes: settings.capacity, mustExist: mustExist))
     }
 }
 
-/// Lets `catch StoreError.Code.notFound` stand for errors with that code.
-func ~= (code: StoreError.Code, error: any Error) -> Bool {
-    (error as? StoreError)?.code == code
+/// What `body` gives; nil if what it opens is not there.
+private func unlessMissing<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result? {
+    do {
+        return try body()
+    } catch {
+        guard error.code == .notFound else { throw error }
+        return nil
+    }
 }

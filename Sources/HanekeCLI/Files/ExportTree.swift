@@ -1,7 +1,8 @@
 import Foundation
+import HanekeStorage
 
 /// A directory that values are written into, and never beside: no name leads out of it, no link in it is followed.
-struct ExportTree: ~Copyable {
+final class ExportTree {
     private let root: Descriptor
 
     /// Opens `path`, making it, and its parents, where they are missing.
@@ -13,24 +14,21 @@ struct ExportTree: ~Copyable {
         self.root = root
     }
 
-    /// Writes the value of `key`; the result is the path below the directory.
-    func write(key: String, _ body: (borrowing Descriptor) throws -> Void) throws -> String {
+    /// Writes a value under the path that stands for its key.
+    func write(_ value: borrowing Lease, key: String) throws {
         let name = ExportName(key)
         if let directory = directory(name.directories), !isDirectory(name.file, in: directory) {
-            try write(name, in: directory, body)
-            return name.path
+            try write(value, name, in: directory)
+        } else {
+            // Keys `a` and `a/b`: a directory can't have the name of a file.
+            try write(value, ExportName(flat: key), in: root)
         }
-        // Keys `a` and `a/b`: a directory can't have the name of a file.
-        let flat = ExportName(flat: key)
-        try write(flat, in: root, body)
-        return flat.path
     }
 
-    private func write(
-        _ name: ExportName, in directory: borrowing Descriptor, _ body: (borrowing Descriptor) throws -> Void
-    ) throws {
-        try FileReplacement.write(
-            name: name.file, in: directory.raw, shownAs: "\(root.name)/\(name.path)", body)
+    private func write(_ value: borrowing Lease, _ name: ExportName, in directory: borrowing Descriptor) throws {
+        let file = try FileReplacement(name.file, in: directory.raw, shownAs: "\(root.name)/\(name.path)")
+        try value.withUnsafeBytes { try file.write($0) }
+        try file.commit()
     }
 
     /// nil if something other than a directory stands in the way.

@@ -1,40 +1,35 @@
 import Foundation
 
-/// A file that appears whole or not at all: written under a temporary name, then renamed.
-enum FileReplacement {
-    /// Writes `path`. What is no regular file (a device, a pipe, a link) is written in place.
-    static func write(_ path: String, _ body: (borrowing Descriptor) throws -> Void) throws {
-        var status = stat()
-        if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            guard let file = Descriptor(opening: path, O_WRONLY | O_TRUNC) else { throw failure(path) }
-            return try body(file)
-        }
-        try write(name: path, in: AT_FDCWD, shownAs: path, body)
-    }
+/// A file that appears whole or not at all: written under a temporary name, and renamed by `commit()`.
+struct FileReplacement: ~Copyable {
+    private let directory: Int32
+    private let name: String
+    private let shownAs: String
+    private let temporary: String
+    private let file: Descriptor
 
-    /// Writes `name` in the open directory. A link of that name is replaced, never followed.
-    static func write(
-        name: String, in directory: Int32, shownAs path: String, _ body: (borrowing Descriptor) throws -> Void
-    ) throws {
-        let temporary = temporaryName(beside: name)
-        guard
-            let file = Descriptor(
-                adopting: openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666),
-                name: path)
-        else { throw failure(path) }
-        do {
-            try body(file)
-            guard renameat(directory, temporary, directory, name) == 0 else { throw failure(path) }
-        } catch {
-            unlinkat(directory, temporary, 0)
-            throw error
-        }
-    }
-
-    /// In the same directory, short enough for every file system, and no other process's.
-    private static func temporaryName(beside name: String) -> String {
+    /// Starts a file called `name` in an open directory. A link of that name will be replaced, never followed.
+    init(_ name: String, in directory: Int32 = AT_FDCWD, shownAs: String) throws {
+        // In the same directory, short enough for every file system, and no other process's.
         let folder = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[...$0] } ?? ""
-        return "\(folder).haneke-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        let temporary = "\(folder).haneke-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        let raw = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+        guard let file = Descriptor(adopting: raw, name: shownAs) else { throw Self.failure(shownAs) }
+        self.directory = directory
+        self.name = name
+        self.shownAs = shownAs
+        self.temporary = temporary
+        self.file = file
+    }
+
+    deinit { unlinkat(directory, temporary, 0) }
+
+    /// Adds bytes.
+    func write(_ bytes: UnsafeRawBufferPointer) throws { try file.write(bytes) }
+
+    /// Puts the file in its place.
+    func commit() throws {
+        guard renameat(directory, temporary, directory, name) == 0 else { throw Self.failure(shownAs) }
     }
 
     private static func failure(_ path: String) -> Failure {

@@ -1,4 +1,5 @@
 import Foundation
+import HanekeStorage
 
 /// Where a value went, as part of a JSON document: into it, or to a file.
 struct DeliveredValue: Encodable {
@@ -8,12 +9,17 @@ struct DeliveredValue: Encodable {
 }
 
 extension Session {
+    /// Hands on a pinned value from where it lies; see `deliver(_:)`.
+    func deliver(_ lease: borrowing Lease) throws -> DeliveredValue? {
+        try lease.withUnsafeBytes { try deliver($0) }
+    }
+
     /// Hands a value to the user: to the file of `-o`, into the JSON document that follows, or to standard output.
     ///
     /// The result is nil where nothing has to be said of it.
     func deliver(_ bytes: UnsafeRawBufferPointer) throws -> DeliveredValue? {
         if let path = invocation[.output], path != "-" {
-            try FileReplacement.write(path) { try $0.write(bytes) }
+            try FileContents.write(path, bytes)
             return DeliveredValue(file: path)
         }
         if !console.wantsJSON {
