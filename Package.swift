@@ -56,7 +56,9 @@ let package = Package(
         .executableTarget(name: "HanekeCLI", dependencies: ["Haneke", "HanekeStorage"], swiftSettings: strict),
 
         .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
-        .testTarget(name: "CHanekeTests", dependencies: ["CHaneke", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "CHanekeTests", dependencies: ["CHaneke", "CLMDB", "CXXHash", "TestSupport"], exclude: ["Golden"],
+            swiftSettings: strict),
         .testTarget(name: "HanekeStorageTests", dependencies: ["HanekeStorage", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HanekeNetworkTests", dependencies: ["HanekeNetwork", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HanekeTests", dependencies: ["Haneke", "TestSupport"], swiftSettings: strict),

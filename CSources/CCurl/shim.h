@@ -1,5 +1,5 @@
 /* libcurl for Swift. Swift can't call variadic functions, so each kind of option and of information has a typed
- * function here; nothing else belongs in this file. The caller passes the kind that curl's manual names for the option. */
+ * function here; nothing else belongs in this file. The caller passes the kind that curl's manual names for it. */
 #ifndef HANEKE_CCURL_SHIM_H
 #define HANEKE_CCURL_SHIM_H
 

@@ -10,7 +10,9 @@ public import Foundation
 ///
 /// Two errors are equal if they are of the same kind: code and, for timeouts, phase.
 public struct NetworkError: Error, Sendable {
-    /// The kind of failure. The set is open: later versions may add codes.
+    /// The kind of failure.
+    ///
+    /// The set is open: later versions may add codes.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The name, as in `badURL`.
         public let rawValue: String

@@ -8,7 +8,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// A door that is shut until `open()`: threads block at it, tasks await it. It is never shut again.
+/// A door that is shut until `open()`: threads block at it, tasks await it.
+///
+/// It is never shut again.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false

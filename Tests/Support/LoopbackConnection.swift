@@ -9,7 +9,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// The server's end of one connection, for scripts. All calls block; they throw once the client has left.
+/// The server's end of one connection, for scripts.
+///
+/// All calls block; they throw once the client has left.
 public final class LoopbackConnection: Sendable {
     let socket: Int32
     private let number: Int
@@ -37,8 +39,10 @@ public final class LoopbackConnection: Sendable {
     /// Sends all of the text.
     public func send(_ text: String) throws { try send(Data(text.utf8)) }
 
-    /// Sends `piece` again and again, at most `limit` bytes in all, until the client has left no room for
-    /// `patience`; then counts a blocked send. Returns true when it was blocked.
+    /// Sends `piece` again and again, at most `limit` bytes in all, until the client has left no room for `patience`;
+    /// then counts a blocked send.
+    ///
+    /// Returns true when it was blocked.
     @discardableResult
     public func sendUntilBlocked(
         _ piece: Data, limit: Int, patience: Duration = .milliseconds(300)
@@ -60,7 +64,9 @@ public final class LoopbackConnection: Sendable {
         return false
     }
 
-    /// Returns when the client has closed its end or the server stops. What the client still sends is dropped.
+    /// Returns when the client has closed its end or the server stops.
+    ///
+    /// What the client still sends is dropped.
     public func waitForClientToLeave() {
         while !clientHasLeft && !core.isStopped {
             var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
@@ -104,6 +110,10 @@ public final class LoopbackConnection: Sendable {
         while bytes.range(of: blankLine) == nil {
             guard let more = try receive() else { return nil }
             bytes.append(more)
+            // A TLS greeting, for one: its sender would wait for an answer for ever.
+            guard bytes.first.map({ (0x41...0x5A).contains($0) }) ?? true else {
+                throw LoopbackError("no HTTP request")
+            }
         }
         guard let end = bytes.range(of: blankLine) else { return nil }
         let head = String(decoding: bytes[..<end.upperBound], as: UTF8.self)

@@ -44,7 +44,9 @@ public final class LoopbackServer: Sendable {
     /// `http://127.0.0.1:<port><path>`; the path starts with "/" and is taken as it is.
     public func urlString(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-    /// `urlString` as a URL. A path that no URL can hold gives the root.
+    /// `urlString` as a URL.
+    ///
+    /// A path that no URL can hold gives a file URL, which nobody fetches.
     public func url(_ path: String = "/") -> URL {
         URL(string: urlString(path)) ?? URL(filePath: "/")
     }
@@ -65,7 +67,9 @@ public final class LoopbackServer: Sendable {
         try await core.wait(upTo: limit, until: condition)
     }
 
-    /// Closes every connection and the port. Later calls do nothing.
+    /// Closes every connection and the port.
+    ///
+    /// Later calls do nothing.
     public func stop() { core.stop() }
 }
 
@@ -118,7 +122,9 @@ public struct LoopbackReply: Sendable {
         response(status: status, headers: headers, body: Data(body.utf8))
     }
 
-    /// The pieces as chunks. Without `terminated` the last chunk is left out and the connection closed.
+    /// The pieces as chunks.
+    ///
+    /// Without `terminated` the last chunk is left out and the connection closed.
     public static func chunked(
         status: Int = 200, headers: [(String, String)] = [], _ pieces: [Data], terminated: Bool = true
     ) -> LoopbackReply {

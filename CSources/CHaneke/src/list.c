@@ -149,9 +149,9 @@ static hnk_status sort_slots(hnk_list *list, uint32_t slots)
     if ((list->slots = malloc((slots > 0 ? slots : 1) * sizeof *list->slots)) == NULL)
         return HNK_ERROR_MEMORY;
     for (uint32_t slot = 0; slot < slots; slot++) {
+        /* Zero is free, or in use with its time lost: the slot's row will tell. */
         uint64_t stamp = hnk__access_read(&list->bucket->access, slot);
-        if (stamp != 0)
-            list->slots[list->slot_count++] = (struct aged){ stamp, slot };
+        list->slots[list->slot_count++] = (struct aged){ stamp, slot };
     }
     qsort(list->slots, list->slot_count, sizeof *list->slots, by_age);
     return HNK_OK;

@@ -23,6 +23,8 @@ bool hnk__options_resolve(void *resolved, size_t size, size_t size_v1, const voi
     if (given_size > size && !is_zero((const unsigned char *)given + size, given_size - size))
         return false;
     memcpy(resolved, given, given_size < size ? given_size : size);
+    given_size = (uint32_t)size; /* what is resolved is ours, and may be handed on */
+    memcpy(resolved, &given_size, sizeof given_size);
     return true;
 }
 

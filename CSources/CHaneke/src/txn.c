@@ -167,10 +167,34 @@ static hnk__txn *pool_take(hnk__environment *environment)
     return NULL;
 }
 
+/* Of the idle readers one that has its place in LMDB's table already; NULL if there is none. */
+static hnk__txn *pool_take_seated(hnk__environment *environment)
+{
+    for (unsigned i = 0; i < HNK_POOL_READERS; i++) {
+        hnk__txn *txn = &environment->pool[i];
+        if (atomic_load_explicit(&txn->taken, memory_order_relaxed) ||
+            atomic_exchange_explicit(&txn->taken, true, memory_order_acquire))
+            continue;
+        if (txn->raw != NULL)
+            return txn;
+        atomic_store_explicit(&txn->taken, false, memory_order_release);
+    }
+    return NULL;
+}
+
 static int begin_or_renew(hnk__txn *txn)
 {
     return txn->raw != NULL ? mdb_txn_renew(txn->raw)
                             : mdb_txn_begin(txn->environment->raw, NULL, MDB_RDONLY, &txn->raw);
+}
+
+/* Gives back a transaction that did not begin. */
+static void unbegun(hnk__txn *txn)
+{
+    if (txn->index == HNK_POOL_READERS)
+        free(txn);
+    else
+        atomic_store_explicit(&txn->taken, false, memory_order_release);
 }
 
 hnk_status hnk__read_begin(hnk__environment *environment, hnk__txn **out)
@@ -189,11 +213,14 @@ hnk_status hnk__read_begin(hnk__environment *environment, hnk__txn **out)
         if (mdb_reader_check(environment->raw, &dead) == 0 && dead > 0)
             code = begin_or_renew(txn);
     }
+    if (code == MDB_READERS_FULL) { /* the pool itself may keep places for readers that are idle */
+        unbegun(txn);
+        if ((txn = pool_take_seated(environment)) == NULL)
+            return HNK_ERROR_READERS_FULL;
+        code = begin_or_renew(txn);
+    }
     if (code != 0) {
-        if (txn->index == HNK_POOL_READERS)
-            free(txn);
-        else
-            atomic_store_explicit(&txn->taken, false, memory_order_release);
+        unbegun(txn);
         return from_lmdb(code);
     }
     *out = txn;

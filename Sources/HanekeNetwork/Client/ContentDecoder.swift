@@ -6,9 +6,9 @@ import Foundation
 struct ContentDecoder {
     enum Limits {
         static let codingsMax = 2
-        /// Unpacked bytes for each byte received …
+        /// Unpacked bytes for each byte received.
         static let ratioMax = 100
-        /// … once this much has been unpacked: small bodies may be very regular.
+        /// The ratio counts once this much is unpacked: small bodies may be very regular.
         static let ratioFreeBytes = 1024 * 1024
     }
 

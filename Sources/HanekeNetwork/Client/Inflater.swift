@@ -2,7 +2,9 @@
     internal import CZlib
     import Foundation
 
-    /// Unpacks one gzip or deflate stream piece by piece. Not shared between tasks.
+    /// Unpacks one gzip or deflate stream piece by piece.
+    ///
+    /// Not shared between tasks.
     final class Inflater {
         enum Format { case gzip, deflate }
 
@@ -47,7 +49,9 @@
             }
         }
 
-        /// Hands what `input` unpacks to, at most 64 KiB at a time, to `output`. Throws `Problem`, or what `output` throws.
+        /// Hands what `input` unpacks to, at most 64 KiB at a time, to `output`.
+        ///
+        /// Throws `Problem`, or what `output` throws.
         func inflate(_ input: Data, _ output: (Data) throws -> Void) throws {
             var rest = input
             while !rest.isEmpty {

@@ -11,7 +11,9 @@ import Foundation
 public struct NetworkClient: Sendable {
     private let transport: any Transport
 
-    /// A client of the platform's shared transport: `CurlTransport.shared` on Linux, `URLSessionTransport.shared` on Apple.
+    /// A client of the platform's shared transport.
+    ///
+    /// That is `CurlTransport.shared` on Linux, `URLSessionTransport.shared` on Apple.
     public init() { self.init(transport: Self.platformTransport) }
 
     /// A client of the given transport.
@@ -19,8 +21,8 @@ public struct NetworkClient: Sendable {
 
     /// Returns the complete answer, whatever its status.
     ///
-    /// Throws `NetworkError`, or `CancellationError` within milliseconds when the task is cancelled. At most 10 redirects are
-    /// followed; credentials and cookies don't follow to another origin, and https never leads to http.
+    /// Throws `NetworkError`, or `CancellationError` within milliseconds when the task is cancelled. At most 10 redirects
+    /// are followed; credentials and cookies don't follow to another origin, and https never leads to http.
     ///
     /// - Parameter progress: Called in order on the task that reads the body, at most 20 times a second, and with the
     ///   last byte. Keep it short: the body waits meanwhile.

@@ -27,7 +27,9 @@ public struct HTTPHeaders: Sendable, Equatable {
     /// The given lines, none by default.
     public init(_ fields: [Field] = []) { self.fields = fields }
 
-    /// The value of a field; several lines are joined with ", ". Nil if there is none. O(number of lines).
+    /// The value of a field; several lines are joined with ", ".
+    ///
+    /// Nil if there is none. O(number of lines).
     ///
     /// `Set-Cookie` is never joined, since its values hold commas: this gives the first, `values(for:)` all.
     /// Setting replaces every line of that name with one, at the place of the first; nil removes them.
@@ -45,12 +47,16 @@ public struct HTTPHeaders: Sendable, Equatable {
         }
     }
 
-    /// The values of all lines with this name, in order. O(number of lines).
+    /// The values of all lines with this name, in order.
+    ///
+    /// O(number of lines).
     public func values(for name: String) -> [String] {
         fields.lazy.filter { $0.name.isSameToken(as: name) }.map(\.value)
     }
 
-    /// True if a line has this name. O(number of lines).
+    /// True if a line has this name.
+    ///
+    /// O(number of lines).
     public func contains(_ name: String) -> Bool {
         fields.contains { $0.name.isSameToken(as: name) }
     }

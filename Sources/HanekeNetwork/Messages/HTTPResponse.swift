@@ -1,6 +1,8 @@
 public import Foundation
 
-/// A complete answer. Every status is delivered as a value, 404 and 500 as well.
+/// A complete answer.
+///
+/// Every status is delivered as a value, 404 and 500 as well.
 public struct HTTPResponse: Sendable {
     /// The address that answered: the last one of a chain of redirects.
     public let url: URL
@@ -10,7 +12,9 @@ public struct HTTPResponse: Sendable {
     public let version: String
     /// The field lines as received.
     public let headers: HTTPHeaders
-    /// The body, unpacked if it came as gzip or deflate. Empty if there is none.
+    /// The body, unpacked if it came as gzip or deflate.
+    ///
+    /// Empty if there is none.
     public let body: Data
     /// The field lines after a chunked body.
     public let trailers: HTTPHeaders

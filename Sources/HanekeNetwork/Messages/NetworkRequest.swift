@@ -8,21 +8,35 @@ public import Foundation
 /// let response = try await NetworkClient().send(request)
 /// ```
 public struct NetworkRequest: Sendable {
-    /// An absolute http or https URL. A user and password in it are sent as basic authentication instead.
+    /// An absolute http or https URL.
+    ///
+    /// A user and password in it are sent as basic authentication instead.
     public var url: URL
-    /// The method, case-sensitive. Default "GET".
+    /// The method, case-sensitive.
+    ///
+    /// Default "GET".
     public var method: String
-    /// Field lines to send. `Accept-Encoding` and `User-Agent` are added if missing.
+    /// Field lines to send.
+    ///
+    /// `Accept-Encoding` and `User-Agent` are added if missing.
     public var headers: HTTPHeaders
-    /// The body; nil for none. Not allowed with GET and HEAD.
+    /// The body; nil for none.
+    ///
+    /// Not allowed with GET and HEAD.
     public var body: Data?
     /// Time limits; see `NetworkTimeouts` for the defaults.
     public var timeouts = NetworkTimeouts()
-    /// The largest accepted body in bytes, counted after decoding. Default 64 MiB.
+    /// The largest accepted body in bytes, counted after decoding.
+    ///
+    /// Default 64 MiB.
     public var maxBodyBytes = 64 * 1024 * 1024
-    /// Whether 301, 302, 303, 307 and 308 lead on. Default true; otherwise they are delivered.
+    /// Whether 301, 302, 303, 307 and 308 lead on.
+    ///
+    /// Default true; otherwise they are delivered.
     public var followsRedirects = true
-    /// Whether a user and password in the URL may be sent over plain http to another machine. Default false.
+    /// Whether a user and password in the URL may be sent over plain http to another machine.
+    ///
+    /// Default false.
     public var allowsBasicOverHTTP = false
 
     /// A request; the URL is checked when it is sent.
@@ -33,8 +47,10 @@ public struct NetworkRequest: Sendable {
         self.body = body
     }
 
-    /// A request to the URL in `text`. Characters that a path or query can't hold are percent-encoded; existing escapes
-    /// stay. Throws `NetworkError` with `.badURL`.
+    /// A request to the URL in `text`.
+    ///
+    /// Characters that a path or query can't hold are percent-encoded; existing escapes stay. Throws `NetworkError`
+    /// with `.badURL`.
     public init(
         _ text: String, method: String = "GET", headers: HTTPHeaders = HTTPHeaders(), body: Data? = nil
     ) throws {

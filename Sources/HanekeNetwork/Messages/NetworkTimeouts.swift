@@ -24,17 +24,29 @@ public struct NetworkTimeouts: Sendable, Equatable {
         }
     }
 
-    /// To a usable connection, name lookup and TLS included. Default 10 s.
+    /// To a usable connection, name lookup and TLS included.
+    ///
+    /// Default 10 s.
     public var connect: Duration? = .seconds(10)
-    /// To the first byte of the response once the request is sent. Default 30 s.
+    /// To the first byte of the response once the request is sent.
+    ///
+    /// Default 30 s.
     public var firstByte: Duration? = .seconds(30)
-    /// Between two bytes of the response. Default 30 s.
+    /// Between two bytes of the response.
+    ///
+    /// Default 30 s.
     public var idle: Duration? = .seconds(30)
-    /// The span over which the average speed is taken. Default 60 s.
+    /// The span over which the average speed is taken.
+    ///
+    /// Default 60 s.
     public var slow: Duration? = .seconds(60)
-    /// The average speed, in bytes a second, under which a response is given up. Default 100.
+    /// The average speed, in bytes a second, under which a response is given up.
+    ///
+    /// Default 100.
     public var slowBytesPerSecond = 100
-    /// For one attempt as a whole. Default 60 s.
+    /// For one attempt as a whole.
+    ///
+    /// Default 60 s.
     public var attempt: Duration? = .seconds(60)
 
     /// The defaults.

@@ -1,4 +1,6 @@
-/// What one exchange took. Times count from its start and are zero where a step was not needed.
+/// What one exchange took.
+///
+/// Times count from its start and are zero where a step was not needed.
 public struct TransferMetrics: Sendable, Equatable {
     /// To the end of the name lookup.
     public var nameLookup: Duration = .zero

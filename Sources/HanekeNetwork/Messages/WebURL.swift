@@ -16,7 +16,9 @@ struct WebURL: Sendable, Equatable {
     let port: Int
     /// Path and query, beginning with "/".
     let target: String
-    /// What stood before "@", percent-decoded. No part of `string`.
+    /// What stood before "@", percent-decoded.
+    ///
+    /// No part of `string`.
     let credentials: Credentials?
 
     static let lengthMax = 8 * 1024
@@ -145,8 +147,9 @@ struct WebURL: Sendable, Equatable {
         }
     }
 
-    /// Encodes what may not stand in a path or query. Existing escapes stay, so nothing is encoded twice; a lone "%"
-    /// becomes "%25".
+    /// Encodes what may not stand in a path or query.
+    ///
+    /// Existing escapes stay, so nothing is encoded twice; a lone "%" becomes "%25".
     static func percentEncoded(_ text: Substring) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []

@@ -21,7 +21,9 @@ public struct TransportRequest: Sendable {
     /// The time limits that the transport keeps.
     public let timeouts: NetworkTimeouts
 
-    /// Throws `NetworkError`: `.badURL`, `.invalidHeader` or `.bodyNotAllowed`. The URL's user and fragment are dropped.
+    /// Throws `NetworkError`: `.badURL`, `.invalidHeader` or `.bodyNotAllowed`.
+    ///
+    /// The URL's user and fragment are dropped.
     public init(
         url: String, method: String = "GET", headers: HTTPHeaders = HTTPHeaders(), body: Data? = nil,
         timeouts: NetworkTimeouts = NetworkTimeouts()

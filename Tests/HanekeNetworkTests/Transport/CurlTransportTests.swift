@@ -132,26 +132,44 @@ struct CurlTransportTests {
 
     @Test("N-101: a refused connection is an error of its own")
     func refused() async throws {
-        let server = try LoopbackServer { _ in .response() }
-        let url = server.urlString()
-        server.stop()
-        _ = try? await get(url)
-        let gone = try LoopbackServer { _ in .response() }
-        gone.stop()
         let error = await expectFailure(.connect) { try await get("http://127.0.0.1:1/") }
         #expect(error?.isTransient == true)
         #expect(error?.underlying != nil)
     }
 
+    @Test("N-084: a server that speaks no TLS is a TLS error, not a response")
+    func noTLS() async throws {
+        let server = try LoopbackServer { _ in .response() }
+        let error = await expectFailure(.tls) { try await get("https://127.0.0.1:\(server.port)/") }
+        #expect(error?.isTransient == false)
+    }
+
     @Test("N-102: libcurl connects to the address that the lookup gave")
     func lookup() async throws {
         let server = try LoopbackServer { _ in .response(body: "x") }
-        let transport = makeTransport(lookup: { $0 == "known.test" ? ["127.0.0.1"] : [] })
-        for host in ["known.test", "KNOWN.test"] {
+        let transport = makeTransport(lookup: { $0.hasPrefix("known.test") ? ["127.0.0.1"] : [] })
+        for host in ["known.test", "KNOWN.test", "known.test."] {
             let response = try await get("http://\(host):\(server.port)/", from: transport)
             #expect(response.body == Data("x".utf8))
         }
         #expect(server.requests.first?["Host"] == "known.test:\(server.port)")
+    }
+
+    @Test("N-088: a proxy gets the whole URL, its name is looked up and the target's is not")
+    func proxy() async throws {
+        let proxy = try LoopbackServer { _ in .response(body: "by proxy") }
+        let resolver = HostResolver(lookup: { host in
+            guard host == "proxy.test" else { throw HostResolver.LookupFailure(description: host) }
+            return ["127.0.0.1"]
+        })
+        let transport = CurlTransport(
+            resolver: resolver, environment: ["http_proxy": "http://proxy.test:\(proxy.port)"])
+        let response = try await get("http://target.test/a?b", from: transport)
+        #expect(response.body == Data("by proxy".utf8))
+        #expect(proxy.requests.first?.target == "http://target.test/a?b")
+
+        let direct = try LoopbackServer { _ in .response(body: "direct") }
+        #expect(try await get(direct.urlString(), from: transport).body == Data("direct".utf8))
     }
 
     @Test("N-102: the second address is tried when the first does not answer")

@@ -3,7 +3,9 @@
     import Foundation
     import Synchronization
 
-    /// The thread that owns the multi handle and all transfers. Others talk to it by commands.
+    /// The thread that owns the multi handle and all transfers.
+    ///
+    /// Others talk to it by commands.
     ///
     /// A mutex guards the line of commands and the handle that wakes the thread, nothing else: transfers are touched by
     /// the thread alone.
@@ -15,7 +17,7 @@
             case drop(id: UInt64)
         }
 
-        // One field. libcurl-thread(3): curl_multi_wakeup may be called from any thread, and it is all that others call.
+        // One field. libcurl-thread(3): curl_multi_wakeup may be called from any thread; others call nothing else.
         private struct MultiHandle: @unchecked Sendable {
             let raw: UnsafeMutableRawPointer
         }
@@ -41,12 +43,16 @@
             self.proxies = proxies
         }
 
-        /// Hands over a command; the first one starts the thread. Throws `.transportClosed` after `close`.
+        /// Hands over a command; the first one starts the thread.
+        ///
+        /// Throws `.transportClosed` after `close`.
         func post(_ command: Command) throws(NetworkError) {
             if let problem = enqueue(command) { throw problem }
         }
 
-        /// Ends the thread and every transfer in flight with `.transportClosed`. Returns at once.
+        /// Ends the thread and every transfer in flight with `.transportClosed`.
+        ///
+        /// Returns at once.
         func close() {
             state.withLock { state in
                 state.isClosed = true

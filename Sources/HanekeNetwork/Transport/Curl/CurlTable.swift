@@ -1,7 +1,9 @@
 #if canImport(CCurl)
     internal import CCurl
 
-    /// The transfers of one loop. Lives on the loop's thread.
+    /// The transfers of one loop.
+    ///
+    /// Lives on the loop's thread.
     struct CurlTable {
         private let multi: UnsafeMutableRawPointer
         private var transfers: [UInt64: CurlTransfer] = [:]
@@ -9,7 +11,9 @@
 
         init(multi: UnsafeMutableRawPointer) { self.multi = multi }
 
-        /// Makes a transfer that is not started yet. Nil if libcurl refused it; the mailbox then has the error.
+        /// Makes a transfer that is not started yet.
+        ///
+        /// Nil if libcurl refused it; the mailbox then has the error.
         mutating func make(
             id: UInt64, _ request: TransportRequest, _ mailbox: TransferMailbox, proxy: String?
         ) -> CurlTransfer? {
@@ -51,7 +55,9 @@
             }
         }
 
-        /// The reader asks for more. libcurl may bring bytes within this call.
+        /// The reader asks for more.
+        ///
+        /// libcurl may bring bytes within this call.
         mutating func resume(id: UInt64) {
             guard let transfer = transfers[id], transfer.isAdded else { return }
             transfer.clock.resumed(at: .now)
@@ -68,7 +74,9 @@
             remove(transfer)
         }
 
-        /// Settles what libcurl has finished. Returns the hosts whose addresses did not work.
+        /// Settles what libcurl has finished.
+        ///
+        /// Returns the hosts whose addresses did not work.
         mutating func settleFinished() -> [String] {
             var deadHosts: [String] = []
             var left: Int32 = 0
@@ -84,7 +92,9 @@
             return deadHosts
         }
 
-        /// Ends what is out of time. Returns when the next limit runs out. O(transfers).
+        /// Ends what is out of time.
+        ///
+        /// Returns when the next limit runs out. O(transfers).
         mutating func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
             for transfer in transfers.values {
                 guard let (phase, limit) = transfer.clock.expired(at: now) else { continue }

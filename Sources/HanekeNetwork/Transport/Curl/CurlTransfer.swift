@@ -2,7 +2,9 @@
     internal import CCurl
     import Foundation
 
-    /// One easy handle with everything that libcurl borrows from us while it runs. Used on the loop's thread only.
+    /// One easy handle with everything that libcurl borrows from us while it runs.
+    ///
+    /// Used on the loop's thread only.
     final class CurlTransfer {
         let id: UInt64
         let request: TransportRequest
@@ -55,7 +57,9 @@
             return request.target.needsLookup ? (request.target.host, request.target.port) : nil
         }
 
-        /// Hands the addresses to libcurl. "+" lets its own cache forget them again.
+        /// Hands the addresses to libcurl.
+        ///
+        /// "+" lets its own cache forget them again.
         func setAddresses(_ addresses: [String], host: String, port: Int) throws(CurlFailure) {
             lookupTime = ContinuousClock.now - started
             // libcurl asks for a name with or without its final dot, depending on the version.

@@ -2,14 +2,19 @@
     import Foundation
     import Synchronization
 
-    /// The transport of Linux: libcurl's multi interface on one thread. HTTP/1.1, and HTTP/2 over TLS.
+    /// The transport of Linux: libcurl's multi interface on one thread.
+    ///
+    /// HTTP/1.1, and HTTP/2 over TLS.
     ///
     /// Connections are kept and used again, at most 32 idle ones and none idle for more than 90 s. Names are looked up
     /// on other threads, so a silent name server holds up nobody else. Proxies are those of the environment
     /// (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), read once when the transport is made.
     ///
-    /// Making one costs nothing; the first request starts the thread. It ends with `shutdown()` or the last reference; a
-    /// body that is still read counts as a reference.
+    /// Over TLS, libcurl 7.88 does not tell a connection that was cut from one that was closed: a body with neither
+    /// length nor chunks then ends where the bytes end, as over plain TCP. Other bodies are always checked.
+    ///
+    /// Making one costs nothing; the first request starts the thread. It ends with `shutdown()` or the last reference,
+    /// and a body that is still read counts as a reference.
     public final class CurlTransport: Transport {
         /// The transport that clients share unless they are given another.
         public static let shared = CurlTransport()
@@ -33,7 +38,9 @@
         /// Returns at once.
         public func shutdown() { loop.close() }
 
-        /// Sends the request and returns with the final head. Throws `NetworkError` or `CancellationError`.
+        /// Sends the request and returns with the final head.
+        ///
+        /// Throws `NetworkError` or `CancellationError`.
         public func execute(_ request: TransportRequest) async throws -> TransportExchange {
             try Task.checkCancellation()
             let id = ids.add(1, ordering: .relaxed).newValue
@@ -53,7 +60,9 @@
         }
     }
 
-    /// The reader's end of one transfer. Released before the end, it cancels.
+    /// The reader's end of one transfer.
+    ///
+    /// Released before the end, it cancels.
     final class CurlBody: TransportBody {
         let mailbox = TransferMailbox()
         private let transport: CurlTransport

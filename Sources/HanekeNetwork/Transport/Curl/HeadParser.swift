@@ -23,7 +23,9 @@ struct HeadParser {
     private var status: (code: Int, version: String)?
     private var fields: [HTTPHeaders.Field] = []
 
-    /// Takes one line with its line end. Returns true if it completed the final head.
+    /// Takes one line with its line end.
+    ///
+    /// Returns true if it completed the final head.
     mutating func take(_ line: UnsafeRawBufferPointer) throws(Problem) -> Bool {
         totalBytes += line.count
         guard line.count <= Limits.lineBytesMax else { throw .tooLarge("a line has more than 64 KiB") }
@@ -92,7 +94,9 @@ struct HeadParser {
         return content
     }
 
-    /// Control characters become spaces, white space around goes. Bytes that are no UTF-8 are read as Latin-1.
+    /// Control characters become spaces, white space around goes.
+    ///
+    /// Bytes that are no UTF-8 are read as Latin-1.
     private static func value(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         let clean = bytes.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }
         let kept = clean.drop { $0 == 0x20 }

@@ -1,5 +1,5 @@
-// Name lookups on threads of their own. libcurl can't give up a lookup: removing a transfer in that phase would make the
-// loop's thread, and with it every other transfer, wait for the name server.
+// Name lookups on threads of their own. libcurl can't give up a lookup: removing a transfer in that phase would make
+// the loop's thread, and with it every other transfer, wait for the name server.
 import Foundation
 import Synchronization
 
@@ -11,7 +11,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// Finds the addresses of host names. A name is looked up once however many ask, and remembered for a minute.
+/// Finds the addresses of host names.
+///
+/// A name is looked up once however many ask, and remembered for a minute.
 ///
 /// Threads exist only while there is something to look up. A name server that never answers holds one thread for each
 /// name asked of it, so only `threadsMax` different stuck names can delay others.

@@ -20,7 +20,9 @@ struct ProxySettings: Sendable, Equatable {
             .map { ($0.hasPrefix(".") ? $0.dropFirst() : $0).lowercased() }
     }
 
-    /// The proxy's URL, or nil to connect directly. Loopback is never reached through a proxy.
+    /// The proxy's URL, or nil to connect directly.
+    ///
+    /// Loopback is never reached through a proxy.
     func proxy(for target: WebURL) -> String? {
         guard !target.isLoopback, !isException(target.host) else { return nil }
         guard let proxy = target.isSecure ? https : http else { return nil }

@@ -64,7 +64,9 @@ struct TransferClock {
         return soonest
     }
 
-    /// The limit that has run out, if one has. A window that was fast enough is begun anew instead.
+    /// The limit that has run out, if one has.
+    ///
+    /// A window that was fast enough is begun anew instead.
     mutating func expired(at now: Instant) -> (phase: NetworkTimeouts.Phase, limit: Duration)? {
         while let next, next.at <= now {
             guard next.phase == .slow, isFastEnough else { return (next.phase, next.limit) }

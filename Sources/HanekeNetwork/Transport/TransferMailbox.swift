@@ -1,8 +1,10 @@
-// Where the loop's thread, which brings the bytes of one response, meets the task that reads them.
+// Where the thread that brings the bytes of one response meets the task that reads them.
 import Foundation
 import Synchronization
 
-/// A bounded buffer with a head in front and an end behind. The writer never blocks; it is told when to pause.
+/// A bounded buffer with a head in front and an end behind.
+///
+/// The writer never blocks; it is told when to pause.
 ///
 /// The lock is held for appending and taking only; continuations are resumed outside.
 final class TransferMailbox: Sendable {
@@ -71,7 +73,24 @@ final class TransferMailbox: Sendable {
         return acceptance
     }
 
-    /// The first end counts. Bytes that came before are still read, unless the reader itself gave up.
+    /// For a writer that can't take bytes back: they are always kept, while somebody reads.
+    ///
+    /// True if it should pause until the reader's `wasPaused`.
+    func deliverAll(_ bytes: Data) -> Bool {
+        let (isFull, reader) = state.withLock { state -> (Bool, BodyReader?) in
+            guard state.end == nil else { return (false, nil) }
+            if !state.bodyReaders.isEmpty { return (false, state.bodyReaders.removeFirst()) }
+            state.buffer.append(bytes)
+            state.isPaused = state.buffer.count >= Self.bufferBytesMax
+            return (state.isPaused, nil)
+        }
+        reader?.resume(returning: (.bytes(bytes), false))
+        return isFull
+    }
+
+    /// The first end counts.
+    ///
+    /// Bytes that came before are still read, unless the reader itself gave up.
     func finish(_ end: Result<End, any Error>) { finish(end, droppingBuffer: false) }
 
     // MARK: The reader's side
@@ -107,7 +126,9 @@ final class TransferMailbox: Sendable {
         }
     }
 
-    /// Ends it for the reader at once, whatever the writer is doing. False if it had ended before.
+    /// Ends it for the reader at once, whatever the writer is doing.
+    ///
+    /// False if it had ended before.
     @discardableResult
     func cancel() -> Bool { finish(.failure(CancellationError()), droppingBuffer: true) }
 

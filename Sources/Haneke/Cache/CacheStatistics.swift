@@ -1,0 +1,17 @@
+/// What a cache object has done so far. Counts are from its making on, in this process.
+public struct CacheStatistics: Sendable, Hashable {
+    /// Fetches that memory served.
+    public var memoryHits = 0
+    /// Fetches that the disk, or its queue of writes, served.
+    public var diskHits = 0
+    /// Fetches that failed since nothing was there and no fetcher was given.
+    public var misses = 0
+    /// Runs of fetchers.
+    public var loads = 0
+    /// Values that reached the disk.
+    public var writes = 0
+    /// Values that did not: refused, without a form as bytes, or for want of a working disk.
+    public var failedWrites = 0
+    /// Records on disk whose bytes did not stand for a value; they were removed.
+    public var undecodable = 0
+}

@@ -1,0 +1,194 @@
+// Fetches in flight: joining one, carrying it through the disk and the fetcher, ending it.
+
+internal import Dispatch
+internal import HanekeStorage
+
+extension FormatStorage {
+    /// Fetches a key that the caller did not find in memory: joins the flight that looks for it, or starts one.
+    func fetch(
+        _ key: CacheKey, loader: Loader<Value>?, policy: FetchPolicy, observers: [FetchCore<Value>.Observer],
+        callbackQueue: DispatchQueue
+    ) -> FetchCore<Value> {
+        // Observers are there before the work starts: so they run on their queue, however fast the work is.
+        let fetch = FetchCore(observers: observers, callbackQueue: callbackQueue)
+        let waiter = FlightTable<Value>.Waiter(
+            fetch: fetch, loader: policy.kind == .cacheOnly ? nil : loader, allowsStale: policy.allowsStale)
+        let waiterID = locked { state -> Int? in
+            // Again under the lock: a flight may have ended since the caller looked.
+            if policy.kind != .reload, memory.contains(key) { return nil }
+            if let id = state.flights.flightToJoin(key: key, policy: policy.kind) {
+                return state.flights.add(waiter, to: id)
+            }
+            let id = state.flights.start(
+                FlightTable.Slot(key: key, policy: policy.kind),
+                stage: policy.kind == .reload ? .loading : .lookingUp)
+            let waiterID = state.flights.add(waiter, to: id)
+            state.flights.setTask(
+                Task(executorPreference: BackgroundExecutor.shared) { await self.carry(id) }, of: id)
+            return waiterID
+        }
+        guard let waiterID else {
+            // In memory after all; unless it has left again meanwhile, which starts the question anew.
+            guard let value = valueInMemory(key) else {
+                return self.fetch(
+                    key, loader: loader, policy: policy, observers: observers, callbackQueue: callbackQueue)
+            }
+            return FetchCore(
+                settled: .success(.init(value: value, source: .memory)), observers: observers,
+                callbackQueue: callbackQueue)
+        }
+        fetch.setWithdrawal { [weak self] in self?.withdraw(waiterID) }
+        return fetch
+    }
+
+    /// Transforms a value and stores it; who fetches the key meanwhile waits for it.
+    func set(
+        _ value: Value, key: CacheKey, lifetime: Duration?, link: PendingLink,
+        observers: [FetchCore<Value>.Observer], callbackQueue: DispatchQueue
+    ) -> FetchCore<Value> {
+        let fetch = FetchCore(observers: observers, callbackQueue: callbackQueue)
+        let waiter = FlightTable<Value>.Waiter(fetch: fetch, loader: nil, allowsStale: false)
+        locked { state in
+            state.flights.supersede(key)
+            let id = state.flights.start(FlightTable.Slot(key: key, policy: .cacheFirst), stage: .setting)
+            _ = state.flights.add(waiter, to: id)
+            let format = state.format
+            // No withdrawal and no cancelling: what was set is stored, whoever waits for it.
+            state.flights.setTask(
+                Task(executorPreference: BackgroundExecutor.shared) {
+                    do {
+                        self.deliver(id, try format.apply(value), source: .fetcher, lifetime: lifetime, link: link)
+                    } catch {
+                        self.fail(id, error)
+                    }
+                }, of: id)
+        }
+        return fetch
+    }
+
+    /// How many fetches wait for the key, in flights of that policy or of any.
+    func waiterCount(_ key: CacheKey, policy: FetchPolicy.Kind? = nil) -> Int {
+        locked { $0.flights.waiterCount(key: key, policy: policy) }
+    }
+
+    // MARK: In flight
+
+    /// Carries a flight from beginning to end.
+    private func carry(_ id: Int) async {
+        guard let flight = locked({ $0.flights[id] }) else { return }
+        let key = flight.slot.key
+        var trouble: HanekeError?
+        if flight.stage == .lookingUp {
+            switch lookUp(key) {
+            case .value(let value, let cost, let lifetime):
+                return deliverFromDisk(id, value, cost: cost, lifetime: lifetime)
+            case .absent: break
+            case .unreadable(let error): trouble = error
+            case .undecodable(let error):
+                trouble = error
+                counters.undecodable.increment()
+                locked { if $0.flights.isCurrent(id) { removeFromDisk(key, $0) } }
+            }
+        }
+        guard let loader = beginLoading(id, key: key, trouble: trouble) else { return }
+        do {
+            let original = try await loader.load()
+            try Task.checkCancellation()
+            deliver(id, try format.apply(original), source: loader.source)
+        } catch {
+            fail(id, error)
+        }
+    }
+
+    /// Goes on to the fetcher of the first who has one; nil if the flight is over: nobody has one, or another flight took over.
+    private func beginLoading(_ id: Int, key: CacheKey, trouble: HanekeError?) -> Loader<Value>? {
+        let (loader, ended) = locked { state -> (Loader<Value>?, FlightTable<Value>.Flight?) in
+            guard let flight = state.flights[id] else { return (nil, nil) }
+            guard let loader = flight.waiters.lazy.compactMap(\.waiter.loader).first else {
+                return (nil, state.flights.end(id))
+            }
+            // A reload of the key is on its way: one fetcher is enough.
+            if flight.slot.policy == .cacheFirst, state.flights.isCurrent(id),
+                let reload = state.flights.reload(of: key)
+            {
+                state.flights.moveWaiters(of: id, to: reload)
+                return (nil, nil)
+            }
+            state.flights.setStage(.loading, of: id)
+            return (loader, nil)
+        }
+        if let ended {
+            let error = trouble ?? notFound(key)
+            for (_, waiter) in ended.waiters {
+                counters.misses.increment()
+                waiter.fetch.settle(.failure(error))
+            }
+        } else if loader != nil {
+            counters.loads.increment()
+        }
+        return loader
+    }
+
+    private func notFound(_ key: CacheKey) -> HanekeError {
+        HanekeError(
+            .objectNotFound,
+            "nothing is stored under \"\(key.text)\" in the format \"\(name)\", and there is no fetcher")
+    }
+
+    // MARK: The end
+
+    /// What the disk had goes into memory and to those who wait.
+    private func deliverFromDisk(_ id: Int, _ value: Value, cost: Int, lifetime: Duration?) {
+        let flight = locked { state -> FlightTable<Value>.Flight? in
+            if let key = state.flights[id]?.slot.key, state.flights.isCurrent(id) {
+                insert(value, key: key, cost: cost, lifetime: lifetime)
+            }
+            return state.flights.end(id)
+        }
+        for (_, waiter) in flight?.waiters ?? [] {
+            counters.diskHits.increment()
+            waiter.fetch.settle(.success(.init(value: value, source: .disk)))
+        }
+    }
+
+    /// What a fetcher or a set brought is stored, unless something later changed the key, and goes to those who wait.
+    private func deliver(
+        _ id: Int, _ value: Value, source: FetchSource, lifetime: Duration? = nil, link: PendingLink? = nil
+    ) {
+        let flight = locked { state -> FlightTable<Value>.Flight? in
+            guard let flight = state.flights[id] else { return nil }
+            if state.flights.isCurrent(id) {
+                state.flights.supersede(flight.slot.key, before: id)
+                let pending = store(
+                    value, key: flight.slot.key, lifetime: lifetime ?? state.format.lifetime, state)
+                link?.connect(pending)
+            }
+            return state.flights.end(id)
+        }
+        for (_, waiter) in flight?.waiters ?? [] {
+            waiter.fetch.settle(.success(.init(value: value, source: source)))
+        }
+    }
+
+    private func fail(_ id: Int, _ error: any Error) {
+        guard let flight = locked({ $0.flights.end(id) }) else { return }
+        let isSilent = isCancellationError(error)
+        let wantsStale = !isSilent && flight.waiters.contains { $0.waiter.allowsStale }
+        let stale = wantsStale ? lookUpStale(flight.slot.key) : nil
+        for (_, waiter) in flight.waiters {
+            if isSilent {
+                waiter.fetch.cancel()
+            } else if waiter.allowsStale, let stale {
+                waiter.fetch.settle(.success(.init(value: stale, source: .disk, isStale: true)))
+            } else {
+                waiter.fetch.settle(.failure(error))
+            }
+        }
+    }
+
+    /// One who waited waits no more; the last one takes the flight along.
+    private func withdraw(_ waiterID: Int) {
+        let (waiter, task) = locked { $0.flights.remove(waiter: waiterID) }
+        withExtendedLifetime(waiter) { task?.cancel() }
+    }
+}
