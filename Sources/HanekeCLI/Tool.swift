@@ -37,8 +37,17 @@ enum Tool {
 
     private static func report(_ failure: Failure, _ console: Console) -> ExitStatus {
         console.note(failure.message)
+        // One document in any case; not a second one behind the answer.
+        if console.wantsJSON, !console.hasWritten {
+            try? console.finish(FailureReport(error: failure.message, exitStatus: failure.status.rawValue))
+        }
         return failure.status
     }
+}
+
+private struct FailureReport: Report {
+    let error: String
+    let exitStatus: Int32
 }
 
 private struct VersionReport: Report {

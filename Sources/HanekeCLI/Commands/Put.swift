@@ -35,7 +35,7 @@ extension Session {
     func tooLarge(_ valueBytes: Int, _ subject: String, in bucket: Bucket) -> Failure {
         let capacity = (try? bucket.statistics().capacityBytes).map { " (\(ByteCount.text($0)))" } ?? ""
         return .failed(
-            "\(subject): a value of \(ByteCount.text(valueBytes)) exceeds the capacity of bucket \"\(bucket.name)\"\(capacity); "
-                + "raise it with --capacity")
+            "\(subject): a value of \(ByteCount.text(valueBytes)) needs more on the disk than the capacity of bucket "
+                + "\"\(bucket.name)\"\(capacity); raise it with --capacity")
     }
 }

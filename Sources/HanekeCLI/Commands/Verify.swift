@@ -60,6 +60,6 @@ private struct VerifyReport: Report {
                 (accountingFaults, "buckets with wrong counts"), (limitFaults, "buckets over their limits"),
             ]
             .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        return "\(entries) entries, \(ByteCount.text(bytes)) of values: " + (sound ? "sound" : faults)
+        return "\(entries) \(entries == 1 ? "entry" : "entries"), \(ByteCount.text(bytes)) of values: " + (sound ? "sound" : faults)
     }
 }

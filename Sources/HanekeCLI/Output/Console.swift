@@ -3,7 +3,9 @@ import Foundation
 /// The tool's two outputs: standard output for answers, standard error for everything else.
 final class Console {
     let wantsJSON: Bool
-    private var pending: [UInt8] = []
+    /// Whether anything has gone to standard output, or is about to.
+    private(set) var hasWritten = false
+    private var pending: [UInt8] = [] { didSet { hasWritten = hasWritten || !pending.isEmpty } }
     private let encoder = JSONEncoder.report
 
     init(wantsJSON: Bool) { self.wantsJSON = wantsJSON }
