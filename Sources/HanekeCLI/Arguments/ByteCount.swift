@@ -1,4 +1,4 @@
-/// Sizes as people write and read them: `64M`, `1.5 MiB`. All suffixes are powers of 1,024.
+/// Sizes as people write and read them, `64M` and `1.5 MiB`; all suffixes are powers of 1,024.
 enum ByteCount {
     private static let suffixes: [(letter: Character, shift: UInt64)] = [("K", 10), ("M", 20), ("G", 30), ("T", 40)]
 

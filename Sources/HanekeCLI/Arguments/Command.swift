@@ -12,7 +12,7 @@ struct Command: Sendable {
     let details: String
     let run: @Sendable (Session) async throws -> ExitStatus
 
-    /// `haneke put [--ttl SECONDS] KEY [FILE]`
+    /// The command as a user would write it: `haneke put [--ttl SECONDS] KEY [FILE]`.
     var usage: String {
         let options = options.map { option in
             "[" + (option.short.map { "-\($0) \(option.value ?? "")" } ?? option.spelling) + "]"

@@ -51,7 +51,8 @@ struct Invocation {
     ) throws {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard let option = Command.allOptions.first(where: { $0.name == parts[0] }) else {
-            throw Failure.usage("\"--\(parts[0])\" is no option; haneke --help lists them, and -- goes before a key like that")
+            throw Failure.usage(
+                "\"--\(parts[0])\" is no option; haneke --help lists them, and -- goes before a key like that")
         }
         if parts.count == 2, option.value == nil {
             throw Failure.usage("--\(option.name) takes no value; leave \"=\(parts[1])\" out")
@@ -65,7 +66,8 @@ struct Invocation {
         var text = text
         while let letter = text.popFirst() {
             guard let option = Command.allOptions.first(where: { $0.short == letter }) else {
-                throw Failure.usage("\"-\(letter)\" is no option; haneke --help lists them, and -- goes before a key like that")
+                throw Failure.usage(
+                    "\"-\(letter)\" is no option; haneke --help lists them, and -- goes before a key like that")
             }
             if option.value == nil {
                 values[option] = ""

@@ -22,7 +22,8 @@ extension Command {
         do {
             value = try await fetch.value
         } catch {
-            throw Failure.failed("\(url.absoluteString): \(error); check the URL, the server and the way to it")
+            // Its text names the URL.
+            throw Failure.failed(error is NetworkError ? "\(error)" : "\(error); check the URL")
         }
         await cache.flush()
         let source = fetch.source.map { "\($0)" } ?? "unknown"
@@ -53,7 +54,8 @@ extension Session {
         let directory = URL(fileURLWithPath: bucket.store.directory, isDirectory: true)
         let cache = Cache<Data>(name: directory.lastPathComponent, directory: directory.deletingLastPathComponent())
         guard cache.directory.standardizedFileURL.path == directory.standardizedFileURL.path else {
-            throw Failure.failed("\(directory.path): fetch can't use a store with \"%\" in its name; choose another --store")
+            throw Failure.failed(
+                "\(directory.path): fetch can't use a store with \"%\" in its name; choose another --store")
         }
         var format = Format<Data>(name: bucket.name, diskCapacity: try bucket.statistics().capacityBytes)
         format.lifetime = lifetime

@@ -69,7 +69,7 @@ private struct ImportLoad {
     private mutating func store(_ value: [UInt8], _ key: String) throws {
         do {
             try bucket.set(value, forKey: key, lifetime: lifetime)
-        } catch where error.code == .valueTooLarge {
+        } catch  where error.code == .valueTooLarge {
             return refuse(message(error, key, value))
         }
         count(value)

@@ -21,7 +21,8 @@ extension Command {
         try session.console.finish(VerifyReport(found))
         guard found.isSound else {
             throw Failure.failed(
-                "\(store.directory): damage found: \(found.firstFault); damaged entries read as misses and go with the next write")
+                "\(store.directory): damage found: \(found.firstFault); damaged entries read as misses and go with the next write"
+            )
         }
         return .done
     }
@@ -60,6 +61,7 @@ private struct VerifyReport: Report {
                 (accountingFaults, "buckets with wrong counts"), (limitFaults, "buckets over their limits"),
             ]
             .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        return "\(entries) \(entries == 1 ? "entry" : "entries"), \(ByteCount.text(bytes)) of values: " + (sound ? "sound" : faults)
+        return "\(entries) \(entries == 1 ? "entry" : "entries"), \(ByteCount.text(bytes)) of values: "
+            + (sound ? "sound" : faults)
     }
 }

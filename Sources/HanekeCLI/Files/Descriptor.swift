@@ -1,6 +1,6 @@
 import Foundation
 
-/// An open file, closed with its last use. Reads and writes are whole or an error.
+/// An open file, closed with its last use; reads and writes are whole or an error.
 struct Descriptor: ~Copyable {
     let raw: Int32
     /// For messages: a path, or "standard output".

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The regular files below a directory, each directory's names in byte order. Links are not followed.
+/// The regular files below a directory, each directory's names in byte order; links are not followed.
 struct DirectoryWalk {
     /// One thing met on the way.
     enum Step {

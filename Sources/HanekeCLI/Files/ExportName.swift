@@ -56,7 +56,7 @@ struct ExportName: Equatable {
     private static let slash = UInt8(ascii: "/")
     private static let escapedSlash = Array("%2F".utf8)
 
-    /// The escaped names. A slash at the start or the end, or beside another one, is part of a name.
+    /// The escaped names; a slash at the start or the end, or beside another one, is part of a name.
     private static func names(of key: [UInt8]) -> [[UInt8]] {
         var names: [[UInt8]] = []
         let pieces = key.split(separator: slash, omittingEmptySubsequences: false)

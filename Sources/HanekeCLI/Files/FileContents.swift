@@ -11,7 +11,7 @@ enum FileContents {
         return try file.readAll()
     }
 
-    /// Writes a file, whole or not at all. What is no regular file (a device, a pipe, a link) is written in place.
+    /// Writes a file, whole or not at all; what is no regular file (a device, a pipe, a link) is written in place.
     static func write(_ path: String, _ bytes: UnsafeRawBufferPointer) throws {
         var status = stat()
         if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {

@@ -8,7 +8,7 @@ struct FileReplacement: ~Copyable {
     private let temporary: String
     private let file: Descriptor
 
-    /// Starts a file called `name` in an open directory. A link of that name will be replaced, never followed.
+    /// Starts a file called `name` in an open directory; a link of that name will be replaced, never followed.
     init(_ name: String, in directory: Int32 = AT_FDCWD, shownAs: String) throws {
         // In the same directory, short enough for every file system, and no other process's.
         let folder = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[...$0] } ?? ""
