@@ -262,6 +262,7 @@ typedef enum hnk__trust {
     HNK_TRUST_SHARED, /* others have it open: it is theirs to judge */
     HNK_TRUST_NEW,    /* there is no data file */
     HNK_TRUST_CLEAN,
+    HNK_TRUST_LEFT,   /* as clean, but several had it: files of one that was killed may lie about */
     HNK_TRUST_KILLED, /* not closed, or changed since; same boot: the structure has to be walked */
     HNK_TRUST_CRASHED /* another boot: the digests too */
 } hnk__trust;
@@ -270,6 +271,7 @@ typedef struct hnk__state {
     int file;
     bool exclusive;
     bool known;  /* the marker was there and whole: the directory is a store of ours */
+    bool synced; /* it says that everything was synced before the close */
 } hnk__state;
 
 hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error); /* shared or exclusive lock */
@@ -430,6 +432,7 @@ struct hnk_store {
     hnk_lease leases[HNK_POOL_READERS];
 
     _Atomic bool dirty;              /* written since the last sync */
+    _Atomic uint64_t synced_txn;     /* the last transaction known to be on the disk's surface; 0 = none is */
     pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
     bool salvaged;                   /* by this open */
     bool syncer_runs;
@@ -455,8 +458,8 @@ struct hnk_bucket {
 
 /* store.c */
 void hnk__store_retain(hnk_store *store);
-/* Ends a reader of a closing store, and closes the store if it was the last. */
-void hnk__store_end_last(hnk_store *store, hnk__txn **txn);
+/* Ends the reader of a lease of a closing store, and closes the store if it was the last. */
+void hnk__store_end_last(hnk_store *store, hnk_lease *lease);
 /* Remembers a damaged record for removal by the next write; false if it was remembered already. */
 bool hnk__store_doom(hnk_store *store, const hnk__key *key, uint64_t generation);
 unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id);

@@ -96,11 +96,12 @@ void hnk_lease_release(hnk_lease *lease)
     if (!lease->separate) {
         /* Once our reader is back, the store may be closed by whoever was waiting for it: nothing is touched after that.
          * The closer sets `closing`, then looks at since_ns; we do it the other way round, so one of us sees the other. */
+        if (atomic_load(&store->closing)) {
+            hnk__store_end_last(store, lease);
+            return;
+        }
         hnk__txn *txn = lease->found.txn;
-        if (atomic_load(&store->closing))
-            hnk__store_end_last(store, &txn);
-        else
-            hnk__read_end(&txn);
+        hnk__read_end(&txn);
         return;
     }
     pthread_mutex_lock(&store->listing);

@@ -337,7 +337,7 @@ hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *e
     hnk__write write;
     hnk_status status;
 
-    if (trust != HNK_TRUST_KILLED && trust != HNK_TRUST_CRASHED)
+    if (trust != HNK_TRUST_KILLED && trust != HNK_TRUST_CRASHED && trust != HNK_TRUST_LEFT)
         return HNK_OK;
     for (status = hnk_store_next_bucket(store, NULL, &name); status == HNK_OK;
          status = hnk_store_next_bucket(store, &name, &name))

@@ -25,7 +25,8 @@ static_assert(offsetof(marker, digest) == 56, "DISK_FORMAT.md, state");
 
 static const char magic[8] = { 'H', 'N', 'K', 'S', 'T', 'A', 'T', 'E' };
 
-enum { VERSION = 1, STATE_OPEN = 1, STATE_CLOSED = 2 };
+/* SHARED: open, and a second process has joined; LEFT: closed by the last of several. One of them may have been killed. */
+enum { VERSION = 1, STATE_OPEN = 1, STATE_CLOSED = 2, STATE_SHARED = 3, STATE_LEFT = 4 };
 
 static bool read_marker(int file, marker *out)
 {
@@ -56,21 +57,23 @@ static bool describe_data(int directory, uint64_t *bytes, uint64_t *changed_ns)
 }
 
 /* What the one process that has the store to itself may believe of it. */
-static hnk__trust judge(int file, int directory, bool *out_known)
+static hnk__trust judge(hnk__state *state, int directory)
 {
     marker found;
     uint8_t boot[16];
     uint64_t bytes, changed_ns;
 
-    *out_known = read_marker(file, &found);
+    state->known = read_marker(state->file, &found);
+    bool closed = state->known && (found.state == STATE_CLOSED || found.state == STATE_LEFT);
+    state->synced = closed && found.synced != 0;
     if (!describe_data(directory, &bytes, &changed_ns) || bytes == 0)
         return HNK_TRUST_NEW;
-    if (!*out_known)
+    if (!state->known)
         return HNK_TRUST_CRASHED;
     bool same_boot = hnk__boot_identity(boot) && memcmp(boot, found.boot, sizeof boot) == 0;
-    bool as_left = found.state == STATE_CLOSED && found.data_bytes == bytes && found.data_changed_ns == changed_ns;
+    bool as_left = closed && found.data_bytes == bytes && found.data_changed_ns == changed_ns;
     if (as_left && (same_boot || found.synced != 0))
-        return HNK_TRUST_CLEAN;
+        return found.state == STATE_LEFT ? HNK_TRUST_LEFT : HNK_TRUST_CLEAN;
     return same_boot ? HNK_TRUST_KILLED : HNK_TRUST_CRASHED;
 }
 
@@ -93,7 +96,7 @@ hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hn
     for (;;) {
         if (lock(state->file, LOCK_EX | LOCK_NB) == 0) {
             state->exclusive = true;
-            *out = judge(state->file, directory, &state->known);
+            *out = judge(state, directory);
             return HNK_OK;
         }
         if (errno != EWOULDBLOCK || lock(state->file, LOCK_SH) != 0) {
@@ -104,7 +107,9 @@ hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hn
         /* Whoever had it exclusively has let go. If it is marked open, the judgement was good; else he gave up, and
          * it is ours. */
         marker found;
-        if (read_marker(state->file, &found) && found.state == STATE_OPEN) {
+        if (read_marker(state->file, &found) && (found.state == STATE_OPEN || found.state == STATE_SHARED)) {
+            found.state = STATE_SHARED;
+            write_marker(state->file, &found); /* failing, only the sweep at the next open is missed */
             *out = HNK_TRUST_SHARED;
             return HNK_OK;
         }
@@ -128,8 +133,9 @@ hnk_status hnk__state_mark_open(hnk__state *state)
 
 void hnk__state_close(hnk__state *state, int directory, bool synced)
 {
-    marker marked = { .state = STATE_CLOSED, .synced = synced };
-    if (lock(state->file, LOCK_EX | LOCK_NB) == 0) {
+    marker found, marked = { .synced = synced };
+    if (lock(state->file, LOCK_EX | LOCK_NB) == 0 && read_marker(state->file, &found)) {
+        marked.state = found.state == STATE_SHARED ? STATE_LEFT : STATE_CLOSED;
         hnk__boot_identity(marked.boot);
         if (describe_data(directory, &marked.data_bytes, &marked.data_changed_ns))
             write_marker(state->file, &marked); /* failing, the next open looks at the pages: slower, not wrong */

@@ -45,6 +45,12 @@ static void watch_forks(void)
 
 /* Syncing ---------------------------------------------------------------------------------------------------------- */
 
+static uint64_t last_txn(const hnk_store *store)
+{
+    hnk__environment_info info;
+    return hnk__environment_info_get(store->environment, &info) == HNK_OK ? info.last_txn : 0;
+}
+
 hnk_status hnk_store_sync(hnk_store *store, hnk_error *error)
 {
     hnk_status status;
@@ -53,10 +59,12 @@ hnk_status hnk_store_sync(hnk_store *store, hnk_error *error)
     if ((status = hnk__store_check(store)) != HNK_OK)
         return hnk__fail(error, status, 0, "syncing");
     bool dirty = atomic_exchange(&store->dirty, false);
+    uint64_t last = last_txn(store);
     if ((status = hnk__environment_sync(store->environment)) != HNK_OK) {
         atomic_store(&store->dirty, dirty);
         return hnk__fail(error, status, 0, "syncing %s", store->path);
     }
+    atomic_store(&store->synced_txn, last);
     return HNK_OK;
 }
 
@@ -275,6 +283,8 @@ static hnk_status open_store(
         hnk__fail(error, status, errno, "writing the file \"state\" in %s", store->path);
         goto failed;
     }
+    if (trust == HNK_TRUST_CLEAN && store->state.synced)
+        atomic_store(&store->synced_txn, last_txn(store));
     if (options->sync_mode == HNK_SYNC_INTERVAL) {
         store->syncer_runs = pthread_create(&store->syncer, NULL, sync_now_and_then, store) == 0;
         if (!store->syncer_runs) {
@@ -360,7 +370,9 @@ static void close_store(hnk_store *store)
     *link = store->next;
 
     stop_syncer(store);
-    bool synced = !atomic_load(&store->dirty);
+    /* Not `dirty`: what another process or an earlier session has written may not be synced either. */
+    uint64_t synced_txn = atomic_load(&store->synced_txn);
+    bool synced = synced_txn != 0 && synced_txn == last_txn(store);
     hnk__environment_close(store->environment);
     hnk__state_close(&store->state, store->directory, synced);
     free_store(store);
@@ -392,10 +404,14 @@ void hnk_store_close(hnk_store *store)
     pthread_mutex_unlock(&registry_lock);
 }
 
-void hnk__store_end_last(hnk_store *store, hnk__txn **txn)
+void hnk__store_end_last(hnk_store *store, hnk_lease *lease)
 {
+    hnk__txn *txn = lease->found.txn;
+    /* Still out, for a closer who has the lock: he must not wait for us while we wait for him. */
+    atomic_store(&lease->since_ns, 1);
     pthread_mutex_lock(&registry_lock); /* while our reader is out, nobody closes the store */
-    hnk__read_end(txn);
+    atomic_store(&lease->since_ns, 0);
+    hnk__read_end(&txn);
     if (atomic_load(&store->closing) && !leases_are_out(store))
         close_store(store);
     pthread_mutex_unlock(&registry_lock);

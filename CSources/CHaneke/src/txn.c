@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -276,6 +278,12 @@ static bool has_room(hnk__environment *environment)
 {
     enum { ROOM_BYTES = 1 << 20 };
     struct statvfs system;
+    struct rlimit limit;
+    struct stat data;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        fstat(hnk__environment_file(environment), &data) == 0 &&
+        (uint64_t)data.st_size + ROOM_BYTES > (uint64_t)limit.rlim_cur)
+        return false;
     if (fstatvfs(hnk__environment_file(environment), &system) != 0)
         return true;
     return (uint64_t)system.f_bavail * system.f_frsize >= ROOM_BYTES;

@@ -119,6 +119,8 @@ void hnk_writer_abort(hnk_writer *writer)
 {
     if (writer == NULL)
         return;
+    if (hnk__store_check(writer->bucket->store) != HNK_OK)
+        writer->draft.path[0] = '\0'; /* a forked child's copy: the file is its parent's */
     hnk__blob_discard(&writer->draft, writer->bucket->store->directory);
     hnk_bucket_close(writer->bucket);
     free(writer->copies);

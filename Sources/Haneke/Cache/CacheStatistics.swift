@@ -4,7 +4,7 @@ public struct CacheStatistics: Sendable, Hashable {
     public var memoryHits = 0
     /// Fetches that the disk, or its queue of writes, served.
     public var diskHits = 0
-    /// Fetches that failed since nothing was there and no fetcher was given.
+    /// Fetches that neither memory nor disk could serve, whether a fetcher did then or not. Reloads don't count.
     public var misses = 0
     /// Runs of fetchers.
     public var loads = 0

@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import HanekeStorage
+internal import Synchronization
 
 extension FormatStorage {
     /// Fetches a key that the caller did not find in memory: joins the flight that looks for it, or starts one.
@@ -57,7 +58,9 @@ extension FormatStorage {
             state.flights.setTask(
                 Task(executorPreference: BackgroundExecutor.shared) {
                     do {
-                        self.deliver(id, try format.apply(value), source: .fetcher, lifetime: lifetime, link: link)
+                        let value = try format.apply(value)
+                        await self.waitForRoom()
+                        self.deliver(id, value, source: .fetcher, lifetime: lifetime, link: link)
                     } catch {
                         self.fail(id, error)
                     }
@@ -94,7 +97,9 @@ extension FormatStorage {
         do {
             let original = try await loader.load()
             try Task.checkCancellation()
-            deliver(id, try format.apply(original), source: loader.source)
+            let value = try format.apply(original)
+            await waitForRoom()
+            deliver(id, value, source: loader.source)
         } catch {
             fail(id, error)
         }
@@ -119,14 +124,18 @@ extension FormatStorage {
         }
         if let ended {
             let error = trouble ?? notFound(key)
-            for (_, waiter) in ended.waiters {
-                counters.misses.increment()
-                waiter.fetch.settle(.failure(error))
-            }
+            countMisses(of: ended)
+            for (_, waiter) in ended.waiters { waiter.fetch.settle(.failure(error)) }
         } else if loader != nil {
             counters.loads.increment()
         }
         return loader
+    }
+
+    /// Counts those who wait for the flight as fetches that no tier could serve, if that is why they wait.
+    private func countMisses(of flight: FlightTable<Value>.Flight) {
+        guard flight.stage != .setting, flight.slot.policy != .reload else { return }
+        counters.misses.add(flight.waiters.count, ordering: .relaxed)
     }
 
     private func notFound(_ key: CacheKey) -> HanekeError {
@@ -155,24 +164,31 @@ extension FormatStorage {
     private func deliver(
         _ id: Int, _ value: Value, source: FetchSource, lifetime: Duration? = nil, link: PendingLink? = nil
     ) {
-        let flight = locked { state -> FlightTable<Value>.Flight? in
-            guard let flight = state.flights[id] else { return nil }
+        let (flight, pending) = locked { state -> (FlightTable<Value>.Flight?, (any PendingValue)?) in
+            guard let flight = state.flights[id] else { return (nil, nil) }
+            var pending: (any PendingValue)?
             if state.flights.isCurrent(id) {
                 state.flights.supersede(flight.slot.key, before: id)
-                let pending = store(
+                pending = store(
                     value, key: flight.slot.key, lifetime: lifetime ?? state.format.lifetime, state)
                 link?.connect(pending)
             }
-            return state.flights.end(id)
+            return (state.flights.end(id), pending)
         }
-        for (_, waiter) in flight?.waiters ?? [] {
+        guard let flight else { return }
+        countMisses(of: flight)
+        for (_, waiter) in flight.waiters {
             waiter.fetch.settle(.success(.init(value: value, source: source)))
         }
+        // Encoded here, on many threads, instead of on the queue's one. That there is no form as bytes is for
+        // `Setting.value` to tell, and for the queue to count.
+        try? pending?.checkEncodable()
     }
 
     private func fail(_ id: Int, _ error: any Error) {
         guard let flight = locked({ $0.flights.end(id) }) else { return }
         let isSilent = isCancellationError(error)
+        if !isSilent { countMisses(of: flight) }
         let wantsStale = !isSilent && flight.waiters.contains { $0.waiter.allowsStale }
         let stale = wantsStale ? lookUpStale(flight.slot.key) : nil
         for (_, waiter) in flight.waiters {

@@ -117,6 +117,16 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
         return pending
     }
 
+    /// Waits while the queue of writes is full.
+    func waitForRoom() async {
+        await disk?.writes.waitForRoom()
+    }
+
+    /// Has the queue of writes count anew what a pending value holds.
+    func recount(_ pending: any PendingValue, key: CacheKey) {
+        disk?.writes.recount(pending, key: key, bucketName: name)
+    }
+
     /// Puts a value in memory. Under the lock.
     @discardableResult
     func insert(_ value: Value, key: CacheKey, cost: Int, lifetime: Duration?) -> MemoryEntry<Value> {

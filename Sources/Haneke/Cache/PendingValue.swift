@@ -10,7 +10,7 @@ protocol PendingValue: AnyObject, Sendable {
     var remainingLifetime: Duration? { get }
     /// What to write; nil if there is no form as bytes.
     func encoded() throws -> Data?
-    /// Encodes, unless that has been done.
+    /// Encodes, unless that has been done; the queue of writes then knows the size.
     ///
     /// - Throws: ``HanekeError/Code/diskWriteFailed`` if there is no form as bytes.
     func checkEncodable() throws(HanekeError)
@@ -42,7 +42,11 @@ final class PendingEntry<Value: DataConvertible & DataRepresentable & Sendable>:
         self.storage = storage
     }
 
-    var bytesInMemory: Int { entry.value.memoryCost ?? FormatStorage<Value>.assumedCost }
+    var bytesInMemory: Int {
+        if let cost = entry.value.memoryCost { return cost }
+        if case .done(let data?) = encoding.withLock({ $0 }) { return data.count }
+        return FormatStorage<Value>.assumedCost
+    }
 
     var remainingLifetime: Duration? { entry.deadline.map { $0 - storage.clock.now } }
 
@@ -66,6 +70,7 @@ final class PendingEntry<Value: DataConvertible & DataRepresentable & Sendable>:
 
     func checkEncodable() throws(HanekeError) {
         if case .written = encoding.withLock({ $0 }) { return }
+        defer { storage.recount(self, key: entry.key) }
         let description = "the value of \"\(entry.key.text)\" has no form as bytes; it is kept in memory alone"
         do {
             guard try encoded() == nil else { return }

@@ -42,7 +42,7 @@ final class WriteQueue: Sendable {
         let tick: UInt64
         let bucket: FormatBucket
         let pending: Pending
-        let bytes: Int
+        var bytes: Int
     }
 
     private enum Item {
@@ -97,6 +97,18 @@ final class WriteQueue: Sendable {
         }
         withExtendedLifetime(replaced) {}
         if starts { drainInBackground() }
+    }
+
+    /// Counts anew what a pending value holds, if it is still the one pending for the key.
+    func recount(_ value: any PendingValue, key: CacheKey, bucketName: String) {
+        let recordKey = RecordKey(bucket: CacheKey(bucketName), key: key)
+        let bytes = value.bytesInMemory
+        state.withLock { state in
+            guard let record = state.records[recordKey], case .set(let pending) = record.pending, pending === value
+            else { return }
+            state.records[recordKey]?.bytes = bytes
+            state.bytes += bytes - record.bytes
+        }
     }
 
     /// Adds the removal of everything in a bucket. Pending writes to it are forgotten.

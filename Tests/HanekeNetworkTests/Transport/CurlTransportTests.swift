@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -178,6 +179,17 @@ struct CurlTransportTests {
         let transport = makeTransport(lookup: { _ in ["::1", "127.0.0.1"] })
         let response = try await get("http://two.test:\(server.port)/", from: transport)
         #expect(response.status == 200)
+    }
+
+    @Test("N-102: an address that refused is looked up again")
+    func refusedAddress() async throws {
+        let count = Mutex(0)
+        let transport = makeTransport(lookup: { _ in
+            count.withLock { $0 += 1 }
+            return ["127.0.0.1"]
+        })
+        for _ in 0..<2 { await expectFailure(.connect) { try await get("http://a.test:1/", from: transport) } }
+        #expect(count.withLock { $0 } == 2)
     }
 
     @Test("N-102: a name without an address is a lookup error")

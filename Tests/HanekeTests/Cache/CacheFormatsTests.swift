@@ -38,9 +38,11 @@ struct CacheFormatsTests {
         #expect(fixture.cache.formats.map(\.name) == ["f", "original"])
     }
 
-    @Test("H-105, H-170, H-171: a capacity under the bucket's size evicts the least recently used at once", arguments: [
-        false, true,
-    ])
+    @Test(
+        "H-105, H-170, H-171: a capacity under the bucket's size evicts the least recently used at once",
+        arguments: [
+            false, true,
+        ])
     func smallerCapacity(reopened: Bool) async throws {
         let fixture = try CacheFixture(Data.self)
         fixture.cache.addFormat(Format(name: "f"))
@@ -74,7 +76,9 @@ struct CacheFormatsTests {
         #expect(fixture.cache.formats.map(\.name) == ["f", "original"])
         let capacity = try #require(fixture.cache.formats.first).diskCapacity
         #expect(try fixture.bucket("f").statistics().capacityBytes == capacity)
-        for number in 0..<32 { #expect(try await fixture.cache.fetch(key: "\(number)", formatName: "f").value == "\(number)") }
+        for number in 0..<32 {
+            #expect(try await fixture.cache.fetch(key: "\(number)", formatName: "f").value == "\(number)")
+        }
     }
 
     @Test(

@@ -130,6 +130,8 @@ struct DiskRulesTests {
         #expect(all[1].expiresAt == nil)
         #expect(try await fixture.cache.entries(prefix: "a/").map(\.key) == ["a/1", "a/2"])
         #expect(try await fixture.cache.entries().map(\.accessedAt) == all.map(\.accessedAt))
-        #expect(await thrown { _ = try await fixture.cache.entries(formatName: "nowhere") }.map(\.hanekeCode) == .formatNotFound)
+        #expect(
+            await thrown { _ = try await fixture.cache.entries(formatName: "nowhere") }.map(\.hanekeCode)
+                == .formatNotFound)
     }
 }

@@ -309,7 +309,8 @@ struct FetcherFetchTests {
         fixture.cache.addFormat(Format(name: "f") { $0 + "!" })
         let path = try fixture.directory.file("text.txt", Data("text".utf8))
         let seen = Recorder<String>()
-        fixture.cache.fetch(path: path, formatName: "f", failure: { seen.record("\($0)") }, success: { seen.record($0) })
+        fixture.cache.fetch(
+            path: path, formatName: "f", failure: { seen.record("\($0)") }, success: { seen.record($0) })
         #expect(await seen.events(count: 1) == ["text!"])
         #expect(fixture.cache.fetch(key: path, formatName: "f").source == .memory)
     }
@@ -351,7 +352,9 @@ struct FetcherFetchTests {
         let other = ScriptedFetcher<String>(key: "k")
         let joined = fixture.cache.fetch(fetcher: other)
         // Wait until the lookup on disk has missed and the waiters are together.
-        while try fixture.cache.storage("original").waiterCount(CacheKey("k"), policy: .reload) < 2 { await Task.yield() }
+        while try fixture.cache.storage("original").waiterCount(CacheKey("k"), policy: .reload) < 2 {
+            await Task.yield()
+        }
         fetcher.succeed("v")
         #expect(try await reload.value == "v")
         #expect(try await joined.value == "v")

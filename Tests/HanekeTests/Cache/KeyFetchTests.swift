@@ -175,6 +175,7 @@ struct KeyFetchTests {
 
     @Test("H-059: a cache whose directory can't be opened works from memory and says so")
     func noDirectory() async throws {
+        Reports.start()
         let directory = try TemporaryDirectory()
         _ = try directory.file("test", Data("a file".utf8))
         let cache = Cache<String>(name: "test", directory: directory.url)
@@ -191,6 +192,7 @@ struct KeyFetchTests {
         #expect(await thrown { _ = try await cache.fetch(key: "k").value }.map(\.hanekeCode) == .objectNotFound)
         #expect(cache.addFormat(Format(name: "f") { $0 + "!" }) == nil)
         #expect(try await cache.set(value: "v", key: "k", formatName: "f").value == "v!")
+        #expect(Reports.containing(directory.url.lastPathComponent).count == 1)
     }
 
     @Test("H-179, H-183: an empty or over-long key fails with -104 before fetch and set return")

@@ -63,7 +63,9 @@ struct RemovingTests {
         #expect(fixture.cache.contains(key: "k", formatName: "f") == .memory)
     }
 
-    @Test("H-083: removeAll empties the memory at once; its completion runs once, on the callback queue, with the disk empty")
+    @Test(
+        "H-083: removeAll empties the memory at once; its completion runs once, on the callback queue, with the disk empty"
+    )
     func removeAll() async throws {
         let fixture = try CacheFixture(String.self)
         for number in 0..<100 { fixture.cache.set(value: "v", key: "\(number)") }
@@ -93,9 +95,13 @@ struct RemovingTests {
         fixture.cache.removeAll()
         for name in ["original", "f"] { fixture.cache.set(value: name, key: "k", formatName: name) }
         fixture.cache.handleMemoryPressure()
-        for name in ["original", "f"] { #expect(try await fixture.cache.fetch(key: "k", formatName: name).value == name) }
+        for name in ["original", "f"] {
+            #expect(try await fixture.cache.fetch(key: "k", formatName: name).value == name)
+        }
         await fixture.settle()
-        for name in ["original", "f"] { #expect(try await fixture.cache.fetch(key: "k", formatName: name).value == name) }
+        for name in ["original", "f"] {
+            #expect(try await fixture.cache.fetch(key: "k", formatName: name).value == name)
+        }
     }
 
     @Test("H-085: removeAll also empties formats on disk that were not added")
@@ -163,9 +169,11 @@ struct RemovingTests {
         #expect(try await fixture.cache.payloadSize == 500)
     }
 
-    @Test("H-089: memory pressure empties the memory tiers and leaves the disk", arguments: [
-        MemoryPressureLevel.warning, .critical,
-    ])
+    @Test(
+        "H-089: memory pressure empties the memory tiers and leaves the disk",
+        arguments: [
+            MemoryPressureLevel.warning, .critical,
+        ])
     func pressure(level: MemoryPressureLevel) async throws {
         let fixture = try CacheFixture(String.self)
         fixture.cache.addFormat(Format(name: "f"))

@@ -252,6 +252,7 @@ struct SettingTests {
         #expect(try await fixture.cache.size == 0)
         #expect(fixture.cache.statistics.failedWrites == 1)
         #expect(fixture.cache.statistics.writes == 1)
+        #expect(Reports.containing(fixture.directory.url.lastPathComponent).count == 1)
         #expect(try !fixture.bucket("f").contains("k"))
     }
 
@@ -317,6 +318,34 @@ struct SettingTests {
         #expect(seen.events == [600])
         await cache.flush()
         #expect(writes.pendingBytes == 0)
+    }
+
+    @Test("H-043: what a fetcher brings waits for room, too")
+    func boundedQueueForFetches() async throws {
+        let fixture = try CacheFixture(Data.self)
+        let cache = fixture.cache
+        let writes = try #require(cache.disk).writes
+        let hold = try fixture.holdWrites()
+        cache.pendingWritesCapacity = 1_000
+        cache.set(value: Data(count: 1_000), key: "a")
+        let fetch = cache.fetch(key: "b", value: Data(count: 600))
+        while writes.tasksWaitingForRoom == 0 { await Task.yield() }
+        #expect(!fetch.hasSucceeded)
+        #expect(writes.pendingBytes == 1_000)
+        hold.resume()
+        #expect(try await fetch.value.count == 600)
+    }
+
+    @Test("H-043: a value of unknown size counts what it takes as bytes, once it is encoded")
+    func recounted() async throws {
+        let fixture = try CacheFixture(JSON.self)
+        let hold = try fixture.holdWrites()
+        let text = JSON.array([.string(String(repeating: "x", count: 10_000))])
+        _ = try await fixture.cache.set(value: text, key: "k").value
+        #expect(fixture.cache.disk?.writes.pendingBytes == 10_004)
+        hold.resume()
+        await fixture.cache.flush()
+        #expect(fixture.cache.disk?.writes.pendingBytes == 0)
     }
 
     @Test("H-043: what a later set has made needless takes no room")

@@ -22,7 +22,9 @@ struct NetworkFetcherTests {
         #expect(NetworkFetcher<Data>(URL: url, key: url.absoluteString).key == url.absoluteString)
     }
 
-    @Test("H-070, H-131: fetch(URL:) brings what the server answers, stores it, and asks only once", arguments: [200, 201, 203])
+    @Test(
+        "H-070, H-131: fetch(URL:) brings what the server answers, stores it, and asks only once",
+        arguments: [200, 201, 203])
     func success(status: Int) async throws {
         let server = try LoopbackServer { _ in .response(status: status, body: "text") }
         let fixture = try CacheFixture(String.self)
@@ -45,7 +47,9 @@ struct NetworkFetcherTests {
             URL: server.url("/a?signature=1"), key: "a", formatName: "f", failure: { seen.record("\($0)") },
             success: { seen.record($0) })
         #expect(await seen.events(count: 1) == ["text!"])
-        #expect(try await fixture.cache.fetch(URL: server.url("/a?signature=2"), key: "a", formatName: "f").value == "text!")
+        #expect(
+            try await fixture.cache.fetch(URL: server.url("/a?signature=2"), key: "a", formatName: "f").value == "text!"
+        )
         #expect(server.requestCount == 1)
     }
 
@@ -124,7 +128,9 @@ struct NetworkFetcherTests {
         let path = try fixture.directory.file("a", Data("text".utf8))
         let fetch = fixture.cache.fetch(URL: URL(fileURLWithPath: path))
         #expect(try await fetch.value == "text")
-        let missing = await thrown { _ = try await fixture.cache.fetch(URL: URL(fileURLWithPath: "/nowhere/at/all")).value }
+        let missing = await thrown {
+            _ = try await fixture.cache.fetch(URL: URL(fileURLWithPath: "/nowhere/at/all")).value
+        }
         #expect((missing as? CocoaError)?.code == .fileReadNoSuchFile)
     }
 
@@ -136,7 +142,9 @@ struct NetworkFetcherTests {
         #expect((error as? NetworkError)?.code == .connectionLost)
     }
 
-    @Test("H-136, H-137: a fetch that is cancelled while the server thinks calls nothing, and the server sees the client leave")
+    @Test(
+        "H-136, H-137: a fetch that is cancelled while the server thinks calls nothing, and the server sees the client leave"
+    )
     func cancelMeanwhile() async throws {
         let left = Recorder<Int>()
         let arrived = Recorder<Int>()
@@ -177,7 +185,9 @@ struct NetworkFetcherTests {
     @Test("H-138: headers and method are per fetcher, the client per cache")
     func perFetcher() async throws {
         let server = try LoopbackServer { request in
-            .response(body: "\(request.method) \(request["X-Test"] ?? "none") \(String(decoding: request.body, as: UTF8.self))")
+            .response(
+                body:
+                    "\(request.method) \(request["X-Test"] ?? "none") \(String(decoding: request.body, as: UTF8.self))")
         }
         let directory = try TemporaryDirectory()
         let cache = Cache<String>(name: "c", directory: directory.url, client: NetworkClient())

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Shared caches and their places", .timeLimit(.minutes(1)))
 struct SharedTests {
-    @Test("H-160: shared caches have their names, are the same each time, and stand where they were told before first use")
+    @Test(
+        "H-160: shared caches have their names, are the same each time, and stand where they were told before first use"
+    )
     func shared() async throws {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("haneke-shared-\(ProcessInfo.processInfo.processIdentifier)")
@@ -31,7 +33,8 @@ struct SharedTests {
         @Test(
             "H-161: on Linux caches stand in XDG_CACHE_HOME if that is absolute, else in ~/.cache",
             arguments: [
-                (["XDG_CACHE_HOME": "/x/cache", "HOME": "/home/a"], "/x/cache"), (["HOME": "/home/a"], "/home/a/.cache"),
+                (["XDG_CACHE_HOME": "/x/cache", "HOME": "/home/a"], "/x/cache"),
+                (["HOME": "/home/a"], "/home/a/.cache"),
                 (["XDG_CACHE_HOME": "relative", "HOME": "/home/a"], "/home/a/.cache"),
                 (["XDG_CACHE_HOME": "", "HOME": "/home/a"], "/home/a/.cache"),
             ])
@@ -49,7 +52,8 @@ struct SharedTests {
     @Test(
         "H-162: a cache stands at base/name, whatever the name",
         arguments: [
-            ("plain", "plain"), ("", "%"), (".", "%2E"), ("..", "%2E%2E"), ("a/b", "a%2Fb"), ("50%", "50%25"), ("a\0", "a%00"),
+            ("plain", "plain"), ("", "%"), (".", "%2E"), ("..", "%2E%2E"), ("a/b", "a%2Fb"), ("50%", "50%25"),
+            ("a\0", "a%00"),
             ("é 🎬", "é 🎬"),
         ])
     func place(name: String, component: String) throws {

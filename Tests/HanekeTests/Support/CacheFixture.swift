@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import HanekeStorage
+import Synchronization
 import Testing
 
 @testable import Haneke
@@ -19,6 +20,7 @@ struct CacheFixture<T: DataConvertible & DataRepresentable & Sendable> {
 
     init(_ type: T.Type = T.self, name: String = "test", clock: any MemoryCacheClock = SystemMemoryCacheClock()) throws
     {
+        Reports.start()
         directory = try TemporaryDirectory()
         cache = Cache(name: name, directory: directory.url, clock: clock)
         try #require(cache.diskError == nil)
@@ -44,22 +46,42 @@ struct CacheFixture<T: DataConvertible & DataRepresentable & Sendable> {
         cache.handleMemoryPressure(.critical)
     }
 
-    /// Holds back what is to be written, until the result is let go or `resume` is called.
+    /// Holds back what is to be written, until `resume` is called or the result is let go of.
     func holdWrites() throws -> WritesHold {
         WritesHold(try #require(cache.disk).writes)
     }
 }
 
-/// Holds a queue of writes back.
+/// Holds a queue of writes back, until it is resumed or let go of.
 final class WritesHold: Sendable {
     private let writes: WriteQueue
+    private let isHeld = Atomic(true)
 
     init(_ writes: WriteQueue) {
         self.writes = writes
         writes.suspend()
     }
 
-    func resume() { writes.resume() }
+    deinit { resume() }
+
+    func resume() {
+        if isHeld.exchange(false, ordering: .acquiringAndReleasing) { writes.resume() }
+    }
+}
+
+/// What the library reports while the tests run.
+enum Reports {
+    private static let recorder: Recorder<String> = {
+        let recorder = Recorder<String>()
+        Diagnostics.setHandler { recorder.record($0) }
+        return recorder
+    }()
+
+    /// Starts recording, if nobody has.
+    static func start() { _ = recorder }
+
+    /// The reports that contain `text`.
+    static func containing(_ text: String) -> [String] { recorder.events.filter { $0.contains(text) } }
 }
 
 extension Error {

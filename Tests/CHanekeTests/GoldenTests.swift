@@ -1,0 +1,215 @@
+import CHaneke
+import Foundation
+import TestSupport
+import Testing
+
+/// Stores as each version of the format wrote them: today's code reads every byte, and so does a decoder that knows only
+/// docs/DISK_FORMAT.md.
+@Suite struct GoldenTests {
+    private struct Item {
+        var key: [UInt8]
+        var value: [UInt8]
+        var metadata: [UInt8] = []
+        var lifetime: Int64 = 0
+        var flags: UInt32 = 0
+        var userFlags: UInt32 = 0
+    }
+
+    /// 317 years.
+    private static let farOff: Int64 = 10_000_000_000_000
+    private static let threshold = 10_000
+
+    private static let items: [Item] = [
+        Item(key: Array("plain".utf8), value: Array("hello".utf8)),
+        Item(key: [0, 0xFF, 0x2F, 0], value: []),
+        Item(key: sample(506, seed: 506), value: Array("the longest raw key".utf8)),
+        Item(key: sample(507, seed: 507), value: Array("the shortest digested one".utf8)),
+        Item(key: sample(4_000, seed: 4_000), value: Array("a long key".utf8), metadata: sample(9, seed: 9)),
+        Item(key: Array("metadata".utf8), value: Array("with metadata".utf8), metadata: sample(100, seed: 100), userFlags: 0xCAFE_F00D),
+        Item(key: Array("expires".utf8), value: Array("in the far future".utf8), lifetime: farOff),
+        Item(key: Array("sliding".utf8), value: Array("slides".utf8), lifetime: farOff, flags: HNK_SET_SLIDING),
+        Item(key: Array("overflow".utf8), value: sample(5_000, seed: 5_000)),
+        Item(key: Array("blob".utf8), value: sample(12_345, seed: 12_345), metadata: Array("image/png".utf8)),
+    ]
+
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden")
+    private static let destination = ProcessInfo.processInfo.environment["HANEKE_GOLDEN"]
+
+    /// Writes the store that is kept as Golden/v1: `HANEKE_GOLDEN=<folder> swift test --filter GoldenTests/generate`.
+    @Test("a golden store is written on demand", .enabled(if: destination != nil))
+    func generate() throws {
+        let path = try #require(Self.destination)
+        do {
+            let store = try Store(path) { $0.blob_threshold_bytes = UInt64(Self.threshold) }
+            let bucket = try store.bucket("golden") {
+                $0.fields = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_CHECK
+                $0.capacity_bytes = 1_000_000
+                $0.entries_max = 100
+                $0.check_mode = 1
+            }
+            for name in ["first", "second", "third"] { #expect(bucket.set("removed \(name)", "x") == .ok) }
+            for item in Self.items { #expect(Self.set(item, in: bucket) == .ok) }
+            for name in ["second", "third"] { #expect(bucket.remove("removed \(name)") == .ok) }
+            #expect(bucket.remove("removed first") == .ok && bucket.set("taken again", "a slot") == .ok)
+            #expect(try store.bucket("").set("key", "in the bucket without a name") == .ok)
+            let lifetime = try store.bucket("lifetime") {
+                $0.fields = HNK_FIELD_LIFETIME
+                $0.lifetime_ms = Self.farOff
+            }
+            _ = (lifetime.get("miss"), bucket.get("plain"), bucket.get("plain"))
+            #expect(hnk_store_sync(store.raw, nil) == .ok)
+        }
+        try? Files.remove(path + "/lock.mdb")
+    }
+
+    private static func set(_ item: Item, in bucket: Bucket) -> hnk_status {
+        bucket.set(
+            item.key, item.value, metadata: item.metadata, lifetime: item.lifetime, flags: item.flags,
+            userFlags: item.userFlags)
+    }
+
+    private static func copy(_ version: String) throws -> (TemporaryDirectory, String) {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("store")
+        try Files.copy(folder.appendingPathComponent(version).path, to: path)
+        return (directory, path)
+    }
+
+    @Test("today's code reads every version's store", arguments: ["v1"], [true, false])
+    func reads(version: String, isTrusted: Bool) throws {
+        let (directory, path) = try Self.copy(version)
+        if isTrusted { try RawState.silently(path) {} }
+        let store = try Store(path) {
+            $0.blob_threshold_bytes = UInt64(Self.threshold)
+            $0.damage_policy = hnk_damage_policy.refuse.rawValue
+        }
+        store.expectSound()
+        #expect(store.bucketNames() == ["", "golden", "lifetime"])
+        let bucket = try store.bucket("golden")
+        for item in Self.items {
+            let lease = try #require(bucket.lease(item.key).1)
+            #expect(lease.value == item.value && lease.metadata == item.metadata && lease.key == item.key)
+            let entry = lease.entry
+            #expect(entry.user_flags == item.userFlags)
+            #expect((entry.flags & HNK_ENTRY_BLOB != 0) == (item.value.count > Self.threshold))
+            #expect((entry.flags & HNK_ENTRY_SLIDING != 0) == (item.flags != 0))
+            #expect((entry.expires_at_ms != 0) == (item.lifetime != 0))
+        }
+        #expect(bucket.get("taken again") == .text("a slot") && bucket.get("removed first") == .status(.notFound))
+        #expect(try store.bucket("").get("key") == .text("in the bucket without a name"))
+        let settings = bucket.settings()
+        #expect(settings.capacity_bytes == 1_000_000 && settings.entries_max == 100 && settings.check_mode == 1)
+        #expect(try store.bucket("lifetime").settings().lifetime_ms == Self.farOff)
+        #expect(bucket.statistics().writes == 14)
+        if isTrusted { #expect(try store.bucket("lifetime").statistics().misses == 1) }
+        // And goes on with it.
+        for item in Self.items { #expect(Self.set(item, in: bucket) == .ok) }
+        store.expectSound()
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test("a decoder written from the document alone agrees with every byte")
+    func decoded() throws {
+        let (directory, path) = try Self.copy("v1")
+        let rows = try RawRows.all(path)
+        #expect(rows.of(table: 0).count == 1 && rows.allSatisfy { $0.name.count >= 4 && $0.name[0] <= 4 })
+        let storeRow = rows[0].row
+        #expect(rows[0].name == [0, 0, 0, 0] && storeRow.count == 64)
+        #expect(storeRow.prefix(8).elementsEqual("HNKSTORE".utf8) && storeRow.integer(at: 8) as UInt32 == 1)
+        #expect(storeRow.integer(at: 12) as UInt32 == 4, "ids begin at 1")
+        #expect(storeRow.dropFirst(40).allSatisfy { $0 == 0 })
+        let identity = Array(storeRow[16..<32])
+
+        let names = rows.of(table: 2)
+        #expect(names.map { String(decoding: $0.name.dropFirst(4), as: UTF8.self) } == ["", "golden", "lifetime"])
+        #expect(names.map { $0.row.integer(at: 0) as UInt32 } == [2, 1, 3])
+        #expect(names.allSatisfy { $0.row.count == 4 && $0.name[1...3].elementsEqual([0, 0, 0]) })
+
+        for bucket in rows.of(table: 1) {
+            let id = UInt32(bucket.name[1]) << 16 | UInt32(bucket.name[2]) << 8 | UInt32(bucket.name[3])
+            try Self.checkBucket(id, bucket.row, rows.filter { $0.name.dropFirst().prefix(3) == bucket.name.dropFirst() }, path)
+            let access = try Files.read(path + "/access-00000\(id)")
+            #expect(access.prefix(8).elementsEqual("HNKACCES".utf8) && access.integer(at: 8) as UInt32 == 1)
+            #expect(access.integer(at: 12) as UInt32 == id && Array(access[16..<32]) == identity)
+            #expect(access[56..<4_096].allSatisfy { $0 == 0 })
+            #expect(access.integer(at: 32) as UInt64 == [1: 2, 2: 0, 3: 0][id] && access.integer(at: 40) as UInt64 == [1: 0, 2: 0, 3: 1][id])
+        }
+        let state = try RawState(path)
+        #expect(state.magic == "HNKSTATE" && state.version == 1 && state.state == RawState.closed && state.isSynced)
+        #expect(state.digest == state.computedDigest)
+        withExtendedLifetime(directory) {}
+    }
+
+    private static func checkBucket(_ id: UInt32, _ row: [UInt8], _ rows: [RawRows.Row], _ path: String) throws {
+        let name = Array(row.dropFirst(160))
+        #expect(row.integer(at: 152) as UInt64 == xxh3(Array(row.prefix(152)), seed: xxh3(name)))
+        #expect(row[108..<112].allSatisfy { $0 == 0 } && row[120..<152].allSatisfy { $0 == 0 })
+        let slotCount: UInt32 = row.integer(at: 96)
+        let slots = rows.of(table: 3)
+        #expect(slots.count == Int(slotCount))
+        let access = try Files.read(path + "/access-00000\(id)")
+
+        var (charged, payload, blobs, newest) = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+        let records = rows.of(table: 4)
+        for (stored, bytes) in records {
+            let record = RawRecord(name: stored, row: bytes)
+            let isLong = stored.count == 511
+            let isBlob = record.flags & RawRecord.blob != 0
+            #expect(record.version == 1 && record.zero == 0 && record.bucketID == id && record.slot < slotCount)
+            #expect((record.flags & RawRecord.longKey != 0) == isLong && (record.key.count > 506) == isLong)
+            if isLong {
+                #expect(Array(stored.dropFirst(4)) == Array(record.key.prefix(491)) + xxh3Canonical128(record.key))
+            }
+            #expect(record.headerDigest == record.computedHeaderDigest && record.row == bytes)
+            var value = record.value
+            if isBlob {
+                let hex = { (number: UInt64, digits: Int) in
+                    let text = String(number, radix: 16)
+                    return String(repeating: "0", count: digits - text.count) + text
+                }
+                value = try Files.read(
+                    "\(path)/blobs/\(hex(UInt64(record.slot & 0xFF), 2))/\(hex(UInt64(id), 6))-\(hex(UInt64(record.slot), 8))-\(hex(record.generation, 16))")
+                blobs += (UInt64(value.count) + 4_095) / 4_096 * 4_096
+            }
+            #expect(record.valueDigest == xxh3(value) && record.valueBytes == UInt64(value.count))
+            if id == 1, let item = items.first(where: { $0.key == record.key }) {
+                #expect(value == item.value && record.metadata == item.metadata && record.userFlags == item.userFlags)
+                #expect(record.expiresAt == (item.lifetime == 0 ? 0 : record.writtenAt + UInt64(item.lifetime)))
+                #expect((record.flags & RawRecord.sliding != 0) == (item.flags != 0))
+            }
+            let place = [3] + stored[1...3] + [0, 0, 0, UInt8(record.slot)]
+            #expect(slots.first { $0.name == place }?.row == [1] + Array(stored.dropFirst(4)))
+            #expect(access.integer(at: 4_096 + 8 * Int(record.slot)) as UInt64 > 1)
+            charged += Charge.of(
+                keyBytes: record.key.count, metadataBytes: record.metadata.count, valueBytes: value.count, isBlob: isBlob)
+            payload += UInt64(value.count)
+            newest = max(newest, record.generation)
+        }
+        #expect(row.integer(at: 24) as UInt64 == UInt64(records.count) && row.integer(at: 32) as UInt64 == charged)
+        #expect(row.integer(at: 40) as UInt64 == payload && row.integer(at: 48) as UInt64 == blobs)
+        #expect(row.integer(at: 56) as UInt64 == newest)
+
+        var free = 0
+        var next: UInt32 = row.integer(at: 100)
+        while next != 0, free <= slots.count {
+            let place = slots[Int(next - 1)]
+            #expect(place.row.count == 5 && place.row[0] == 0)
+            #expect(access.integer(at: 4_096 + 8 * Int(next - 1)) as UInt64 == 0)
+            next = place.row.integer(at: 1)
+            free += 1
+        }
+        #expect(free + records.count == slots.count)
+    }
+
+    @Test("the digests are those of the format")
+    func digests() {
+        #expect(xxh3([]) == 0x2D06_8005_38D3_94C2)
+        #expect(
+            xxh3Canonical128([])
+                == [0x99, 0xAA, 0x06, 0xD3, 0x01, 0x47, 0x98, 0xD8, 0x60, 0x01, 0xC3, 0x24, 0x46, 0x8D, 0x49, 0x7F])
+        for (size, seed, digest) in Self.vectors { #expect(xxh3(sample(size), seed: seed) == digest, "\(size), seed \(seed)") }
+    }
+
+    /// One for each of XXH3's paths: 1–3, 4–8, 9–16, 17–128, 129–240 bytes, one block, many.
+    private static let vectors: [(size: Int, seed: UInt64, digest: UInt64)] = []
+}
