@@ -170,7 +170,8 @@ static hnk_status match_names(struct salvage *salvage)
             break;
         hnk__key_row(&key, HNK_TABLE_BUCKET, id, (hnk_bytes){ NULL, 0 });
         if ((status = hnk__row_get(write.txn, &key, &row)) == HNK_NOT_FOUND) {
-            hnk__bucket_row made = { .capacity_bytes = HNK_CAPACITY_UNLIMITED, .made_at_ms = write.now_ms };
+            hnk__bucket_row made;
+            hnk__bucket_row_begin(&made, write.now_ms);
             status = hnk__bucket_row_make(write.txn, id, (hnk_bytes){ name.bytes, name.size }, &made);
         }
         if (status != HNK_OK)
@@ -265,25 +266,27 @@ hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
 
 /* Putting in order, once LMDB has the file ------------------------------------------------------------------------- */
 
-struct sweep { hnk__write *write; };
-
-/* Whether a record names this blob. */
-static bool is_named(void *context, hnk__blob_name name, uint64_t size)
+bool hnk__blob_is_named(hnk__txn *txn, hnk__blob_name name, uint64_t size)
 {
-    struct sweep *sweep = context;
     hnk__key key;
     hnk_bytes row;
     hnk__record record;
 
     hnk__key_slot(&key, name.bucket_id, name.slot);
-    if (hnk__row_get(sweep->write->txn, &key, &row) != HNK_OK || row.size < 2 ||
+    if (hnk__row_get(txn, &key, &row) != HNK_OK || row.size < 2 ||
         row.size > 1 + HNK_KEY_STORED_MAX_BYTES || *(const uint8_t *)row.data != HNK_SLOT_USED)
         return false;
     hnk__key_row(&key, HNK_TABLE_RECORD, name.bucket_id, (hnk_bytes){ (const char *)row.data + 1, row.size - 1 });
-    return hnk__row_get(sweep->write->txn, &key, &row) == HNK_OK &&
+    return hnk__row_get(txn, &key, &row) == HNK_OK &&
            hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, row) &&
            (record.header.flags & HNK_RECORD_BLOB) != 0 && record.header.generation == name.generation &&
            record.header.slot == name.slot && record.header.value_bytes == size;
+}
+
+static bool is_named(void *context, hnk__blob_name name, uint64_t size)
+{
+    const hnk__write *write = context;
+    return hnk__blob_is_named(write->txn, name, size);
 }
 
 /* Slots in use whose access time a killed writer left at "free" would never be evicted: they become "unknown". */
@@ -349,8 +352,7 @@ hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *e
     /* Under the writers' turn nobody places a blob: what no record names then is nobody's. */
     if ((status = hnk__write_open(store, &write, error)) != HNK_OK)
         return status;
-    struct sweep sweep = { &write };
-    status = hnk__blob_sweep(store->directory, is_named, &sweep, true);
+    status = hnk__blob_sweep(store->directory, is_named, &write, true);
     hnk_status ended = hnk__write_close(&write, HNK_ERROR_CANCELLED, NULL);
     (void)ended; /* nothing was written: only the turn was needed */
     return status == HNK_OK ? HNK_OK : hnk__fail(error, status, errno, "sweeping %s/blobs", store->path);
