@@ -9,7 +9,7 @@ struct StoreUnderTest {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// `haneke --store … ARGUMENTS`
+    /// Runs `haneke --store …` with more arguments.
     @discardableResult
     func haneke(_ arguments: String..., input: Data = Data()) throws -> ToolRun {
         try ToolRun(["--store", store] + arguments, input: input)
