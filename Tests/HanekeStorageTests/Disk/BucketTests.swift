@@ -28,31 +28,41 @@ import Testing
         let (directory, bucket) = try Self.bucket()
         try bucket.set([], forKey: "key")
         #expect(try bucket.bytes(forKey: "key") == [])
-        let lease = try #require(try bucket.lease(forKey: "key"))
-        #expect(lease.count == 0 && lease.withBytes { $0.byteCount } == 0)
+        let lease = try Self.lease(bucket, "key")
+        let counts = [lease.count, lease.withBytes { $0.byteCount }]
+        #expect(counts == [0, 0])
         withExtendedLifetime(directory) {}
     }
 
     @Test("a lease shows the value in place, and outlives its overwriting, its bucket and its store")
     func lease() throws {
-        let (directory, lease) = try Self.leased()
+        let directory = try TemporaryDirectory()
+        let lease = try Self.leased(directory)
         let again = try DiskStore(directory: directory.path).bucket(named: "test")
         try again.set([9], forKey: "key")
         let key = lease.entry().keyBytes
         #expect(key == Array("key".utf8))
-        #expect(lease.count == 4 && lease.bytes() == [1, 2, 3, 4] && lease.metadata() == [5])
-        #expect(lease.withBytes { span in (0..<span.byteCount).map { span.unsafeLoad(fromByteOffset: $0, as: UInt8.self) } } == [1, 2, 3, 4])
-        #expect(lease.withUnsafeBytes { $0.reduce(0) { $0 + Int($1) } } == 10)
+        let (count, bytes, metadata) = (lease.count, lease.bytes(), lease.metadata())
+        #expect(count == 4 && bytes == [1, 2, 3, 4] && metadata == [5])
+        let spanned = lease.withBytes { span in
+            (0..<span.byteCount).map { span.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
+        }
+        let sum = lease.withUnsafeBytes { $0.reduce(0) { $0 + Int($1) } }
+        #expect(spanned == bytes && sum == 10)
         #expect(try again.store.statistics().leases == 1)
         Self.release(lease)
         #expect(try again.store.statistics().leases == 0)
     }
 
-    private static func leased() throws -> (TemporaryDirectory, Lease) {
-        let (directory, bucket) = try bucket()
+    private static func leased(_ directory: TemporaryDirectory) throws -> Lease {
+        let bucket = try DiskStore(directory: directory.path).bucket(named: "test")
         try bucket.set([1, 2, 3, 4], forKey: "key", metadata: [5])
-        guard let lease = try bucket.lease(forKey: "key") else { throw Missing() }
-        return (directory, lease)
+        return try lease(bucket, "key")
+    }
+
+    private static func lease(_ bucket: Bucket, _ key: String) throws -> Lease {
+        guard let lease = try bucket.lease(forKey: key) else { throw Missing() }
+        return lease
     }
 
     private static func release(_ lease: consuming Lease) {}
@@ -63,7 +73,7 @@ import Testing
     func bodyThrows() throws {
         let (directory, bucket) = try Self.bucket()
         try bucket.set([1], forKey: "key")
-        let lease = try #require(try bucket.lease(forKey: "key"))
+        let lease = try Self.lease(bucket, "key")
         do throws(Missing) {
             try lease.withBytes { (_: RawSpan) throws(Missing) in throw Missing() }
             Issue.record("it did not throw")
