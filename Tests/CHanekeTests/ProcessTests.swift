@@ -18,7 +18,9 @@ struct ProcessTests {
         return (store, bucket)
     }
 
-    private static func key(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: (number % 150).littleEndian) { [UInt8]($0) } }
+    private static func key(_ number: UInt64) -> [UInt8] {
+        withUnsafeBytes(of: (number % 150).littleEndian) { [UInt8]($0) }
+    }
 
     private static func value(_ number: UInt64) -> [UInt8] {
         let word = withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) }
@@ -26,7 +28,7 @@ struct ProcessTests {
         return [UInt8]((0..<words).map { _ in word }.joined())
     }
 
-    /// Whether a read gives what the child may have written there: n, or n's successor whose line it did not come to write.
+    /// Whether a read gives what the child may have written: n, or the successor whose line it did not come to write.
     private static func isRight(_ answer: Answer, _ number: UInt64, last: UInt64) -> Bool {
         answer == .value(value(number)) || key(last + 1) == key(number) && answer == .value(value(last + 1))
     }
@@ -60,7 +62,8 @@ struct ProcessTests {
             let last = try #require(written.last)
             if let (store, bucket) = open {
                 for number in written.suffix(99) {
-                    #expect(Self.isRight(bucket.get(Self.key(number), HNK_GET_QUIET), number, last: last), "round \(round)")
+                    #expect(
+                        Self.isRight(bucket.get(Self.key(number), HNK_GET_QUIET), number, last: last), "round \(round)")
                 }
                 let (_, found) = store.verify()
                 #expect(
@@ -115,8 +118,9 @@ struct ProcessTests {
         store.expectSound()
     }
 
-    @Test("a limit of the file size is a full disk: no signal, no wrong byte, and writes go on when it is lifted",
-          arguments: [100_000, 300_000, 2_000_000])
+    @Test(
+        "a limit of the file size is a full disk: no signal, no wrong byte, and writes go on when it is lifted",
+        arguments: [100_000, 300_000, 2_000_000])
     func fileSizeLimit(bytes: Int) throws {
         let directory = try TemporaryDirectory()
         let (status, output) = try Child.run(["limit", directory.path("store"), "\(bytes)"])

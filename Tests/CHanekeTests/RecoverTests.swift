@@ -17,10 +17,13 @@ import Testing
 
     private static func isWhole(_ bytes: [UInt8], _ key: Int) -> Bool {
         let word: UInt64 = bytes.integer(at: 0)
-        return Int(word >> 32) == key && (1...3).contains(Int(word & 0xFFFF_FFFF)) && bytes == value(key, Int(word & 0xFFFF_FFFF))
+        return Int(word >> 32) == key && (1...3).contains(Int(word & 0xFFFF_FFFF))
+            && bytes == value(key, Int(word & 0xFFFF_FFFF))
     }
 
-    private static func key(_ number: Int) -> [UInt8] { number % 7 == 0 ? sample(600, seed: UInt64(number)) : [UInt8(number), 9] }
+    private static func key(_ number: Int) -> [UInt8] {
+        number % 7 == 0 ? sample(600, seed: UInt64(number)) : [UInt8(number), 9]
+    }
 
     /// Two buckets of 120 entries each, three versions of each written, some removed; blobs too.
     private static func filled() throws -> TemporaryDirectory {
@@ -53,7 +56,8 @@ import Testing
         let found = store.verify().found
         // After a mere kill values are proven at their first read, not at the open.
         #expect(
-            found.missing_blobs + found.orphan_blobs + found.slot_faults + found.accounting_faults + found.limit_faults == 0,
+            found.missing_blobs + found.orphan_blobs + found.slot_faults + found.accounting_faults + found.limit_faults
+                == 0,
             "\(at.rawValue) \(found.words)")
         for name in ["one", "two"] {
             let bucket = try store.bucket(name)
@@ -74,7 +78,8 @@ import Testing
         return count
     }
 
-    @Test("after a kill or a crash of an undamaged store everything is there, and nothing is set aside", arguments: 0..<5)
+    @Test(
+        "after a kill or a crash of an undamaged store everything is there, and nothing is set aside", arguments: 0..<5)
     func undamaged(kind: Int) throws {
         let directory = try Self.filled()
         switch kind {
@@ -104,7 +109,8 @@ import Testing
     @Test("damage is refused untouched if the options say so")
     func refuse() throws {
         let directory = try Self.filled()
-        try Files.patch(directory.path("data.mdb"), at: 5 * 4_096, { $0 = [UInt8](repeating: 0x5A, count: 4_096) }, count: 4_096)
+        try Files.patch(
+            directory.path("data.mdb"), at: 5 * 4_096, { $0 = [UInt8](repeating: 0x5A, count: 4_096) }, count: 4_096)
         try RawState.crash(directory.path)
         let before = try Files.read(directory.path("data.mdb"))
         let state = try Files.read(directory.path("state"))
@@ -112,7 +118,8 @@ import Testing
         // Page 5 may be one that nothing uses.
         #expect(status == .damagedStore || status == .ok)
         if status == .damagedStore {
-            #expect(try Files.read(directory.path("data.mdb")) == before && Files.read(directory.path("state")) == state)
+            #expect(
+                try Files.read(directory.path("data.mdb")) == before && Files.read(directory.path("state")) == state)
             #expect(!Files.exists(directory.path("data.mdb.damaged")))
         }
     }
@@ -135,7 +142,9 @@ import Testing
         #expect(Files.exists(directory.path("data.mdb.damaged")) == (count == 215))
     }
 
-    @Test("a file cut short at any length is salvaged or begun anew", arguments: [0, 1, 100, 4_095, 4_096, 8_192, 12_288, 50_000, 200_001])
+    @Test(
+        "a file cut short at any length is salvaged or begun anew",
+        arguments: [0, 1, 100, 4_095, 4_096, 8_192, 12_288, 50_000, 200_001])
     func truncated(size: Int) throws {
         let directory = try Self.filled()
         try Files.truncate(directory.path("data.mdb"), to: size)

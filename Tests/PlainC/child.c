@@ -71,7 +71,7 @@ static void write_until_killed(const char *directory, uint64_t n)
     }
 }
 
-/* In the child of fork(): every call on an inherited handle is refused, and the parent's table of readers is left alone. */
+/* In the child of fork(): every call on an inherited handle is refused, and what is the parent's is left alone. */
 static void use_inherited(
     const char *directory, hnk_store *store, hnk_bucket *bucket, hnk_lease *lease, hnk_list *list, hnk_writer *writer)
 {

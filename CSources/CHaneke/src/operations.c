@@ -177,7 +177,8 @@ hnk_status hnk_store_apply(
     if (shortage > 0)
         (void)!make_room(store, operations, count, shortage); /* failing, the attempt itself will tell */
     status = apply_once(store, operations, count, refusals, error);
-    if (status == HNK_ERROR_DISK_FULL && make_room(store, operations, count, 2 * all_bytes(operations, count)) == HNK_OK)
+    if (status == HNK_ERROR_DISK_FULL &&
+        make_room(store, operations, count, 2 * all_bytes(operations, count)) == HNK_OK)
         status = apply_once(store, operations, count, refusals, error);
     if (status == HNK_OK && out_statuses != NULL)
         memcpy(out_statuses, refusals, count * sizeof *refusals);

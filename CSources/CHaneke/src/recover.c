@@ -34,8 +34,9 @@ static bool is_store_row(hnk_bytes key, hnk_bytes row)
 
 static hnk_bytes name_of(hnk_bytes key)
 {
-    return key.size <= HNK_PREFIX_BYTES ? (hnk_bytes){ NULL, 0 }
-                                        : (hnk_bytes){ (const char *)key.data + HNK_PREFIX_BYTES, key.size - HNK_PREFIX_BYTES };
+    if (key.size <= HNK_PREFIX_BYTES)
+        return (hnk_bytes){ NULL, 0 };
+    return (hnk_bytes){ (const char *)key.data + HNK_PREFIX_BYTES, key.size - HNK_PREFIX_BYTES };
 }
 
 static uint64_t name_digest(hnk_bytes name, uint32_t id)

@@ -17,7 +17,9 @@ enum Child {
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         compiler.arguments =
             ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-I", core.path + "/include", "-o", program]
-            + [root.appendingPathComponent("Tests/PlainC/child.c").path] + sources + ["-llmdb", "-lxxhash", "-lpthread"]
+            + [root.appendingPathComponent("Tests/PlainC/child.c").path] + sources + [
+                "-llmdb", "-lxxhash", "-lpthread",
+            ]
         guard (try? compiler.run()) != nil else { return nil }
         compiler.waitUntilExit()
         return compiler.terminationStatus == 0 ? program : nil

@@ -121,7 +121,8 @@ import Testing
         let bucket = try store.bucket(named: "x")
         let error = #expect(throws: StoreError.self) {
             try store.apply([
-                StoreOperation(.set(key: "a", value: [1]), in: bucket), StoreOperation(.set(key: "a", value: [1]), in: other),
+                StoreOperation(.set(key: "a", value: [1]), in: bucket),
+                StoreOperation(.set(key: "a", value: [1]), in: other),
             ])
         }
         #expect(error?.code == .argument)
