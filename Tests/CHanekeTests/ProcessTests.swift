@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Several processes on one directory, some of them killed.
-@Suite(.serialized, .enabled(if: Child.isAvailable, "needs a C compiler"))
+@Suite(.serialized, .enabled(if: Child.writer.isAvailable, "needs a C compiler"))
 struct ProcessTests {
     private static let isLong = ProcessInfo.processInfo.environment["HANEKE_LONG"] != nil
     private static let rounds = isLong ? 50 : 20
@@ -44,7 +44,7 @@ struct ProcessTests {
             let open = isShared ? try Self.open(path) : nil
             let first = written.last.map { $0 + 1 } ?? 0
             var reads = 0
-            let numbers = try Child.killed(
+            let numbers = try Child.writer.killed(
                 ["write", path, "\(first)"], afterLines: Int.random(in: 1...200, using: &generator)
             ) {
                 // The parent reads what is there while the child writes: whole values only.
@@ -92,7 +92,7 @@ struct ProcessTests {
         do {
             let (store, bucket) = try Self.open(path)
             #expect(bucket.set("mine", sample(8_000)) == .ok)
-            _ = try Child.killed(["write", path, "0"], afterLines: 20) {}
+            _ = try Child.writer.killed(["write", path, "0"], afterLines: 20) {}
             // As if it had been killed between placing a file and committing its record, and while writing one.
             let blob = try #require(Files.blobs(in: path).first)
             try FileManager.default.createDirectory(atPath: path + "/blobs/c8", withIntermediateDirectories: true)
@@ -111,7 +111,7 @@ struct ProcessTests {
     @Test("handles inherited by fork are refused in the child, and the parent goes on")
     func fork() throws {
         let directory = try TemporaryDirectory()
-        let (status, output) = try Child.run(["fork", directory.path("store")])
+        let (status, output) = try Child.writer.run(["fork", directory.path("store")])
         #expect(status == 0, "\(output)")
         let (store, bucket) = try Self.open(directory.path("store"))
         #expect(bucket.get("key") == .text("value"))
@@ -123,7 +123,7 @@ struct ProcessTests {
         arguments: [100_000, 300_000, 2_000_000])
     func fileSizeLimit(bytes: Int) throws {
         let directory = try TemporaryDirectory()
-        let (status, output) = try Child.run(["limit", directory.path("store"), "\(bytes)"])
+        let (status, output) = try Child.writer.run(["limit", directory.path("store"), "\(bytes)"])
         #expect(status == 0, "\(output)")
         let store = try Store(directory.path("store"))
         #expect(try store.bucket("limited").get("after") == .text("all"))
