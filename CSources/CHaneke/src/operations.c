@@ -247,7 +247,7 @@ static hnk_status pick_some(
         const uint8_t *stored = (const uint8_t *)name.data + HNK_PREFIX_BYTES;
         size_t stored_bytes = name.size - HNK_PREFIX_BYTES;
         size_t comparable = prefix.size < HNK_KEY_HEAD_BYTES ? prefix.size : HNK_KEY_HEAD_BYTES;
-        if (stored_bytes < comparable || memcmp(stored, prefix.data, comparable) != 0)
+        if (stored_bytes < comparable || (comparable > 0 && memcmp(stored, prefix.data, comparable) != 0))
             break;
         hnk__record record;
         bool sound = hnk__record_parse(&record, name, row);
