@@ -19,10 +19,10 @@ import Testing
             path = directory.path
         }
 
-        deinit { umount2(path, Int32(MNT_DETACH.rawValue)) }
+        deinit { umount2(path, Int32(MNT_DETACH)) }
 
         func remountReadOnly(_ isReadOnly: Bool) -> Bool {
-            mount("none", path, "tmpfs", UInt(MS_REMOUNT.rawValue) | (isReadOnly ? UInt(MS_RDONLY.rawValue) : 0), nil) == 0
+            mount("none", path, "tmpfs", UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0), nil) == 0
         }
 
         static let isPossible = TinyFileSystem(mebibytes: 1) != nil

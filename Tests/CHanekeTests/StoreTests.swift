@@ -170,20 +170,30 @@ import Testing
             #expect(try RawState(directory.path).state == RawState.open)
             return try closing(consume store, directory)
         }
-        var state = try session { #expect(try $0.bucket().set("a", "1") == .ok) }
+        var state = try session { store in
+            let bucket = try store.bucket()
+            #expect(bucket.set("a", "1") == .ok)
+        }
         #expect(state.magic == "HNKSTATE" && state.version == 1 && state.digest == state.computedDigest)
         #expect(state.state == RawState.closed && !state.isSynced)
         #expect(state.dataBytes == UInt64(Files.size(directory.path("data.mdb"))))
         #expect(state.dataChangedAt == Files.changedAt(directory.path("data.mdb")))
-        state = try session { #expect(try $0.bucket().get("a") == .text("1")) }
+        state = try session { store in
+            let bucket = try store.bucket()
+            #expect(bucket.get("a") == .text("1"))
+        }
         #expect(!state.isSynced, "nothing was written, but what the session before wrote is not synced either")
         state = try session { #expect(hnk_store_sync($0.raw, nil) == .ok) }
         #expect(state.isSynced)
-        state = try session { #expect(try $0.bucket().get("a") == .text("1")) }
+        state = try session { store in
+            let bucket = try store.bucket()
+            #expect(bucket.get("a") == .text("1"))
+        }
         #expect(state.isSynced)
-        state = try session {
-            #expect(hnk_store_sync($0.raw, nil) == .ok)
-            #expect(try $0.bucket().set("b", "1") == .ok)
+        state = try session { store in
+            let bucket = try store.bucket()
+            #expect(hnk_store_sync(store.raw, nil) == .ok)
+            #expect(bucket.set("b", "1") == .ok)
         }
         #expect(!state.isSynced)
     }
@@ -207,9 +217,12 @@ import Testing
         #expect(fixture.bucket.statistics().entries > 100 && Files.size(fixture.directory.path("data.mdb")) <= 1 << 20)
         fixture.store.expectSound()
         #expect(fixture.bucket.set("huge", sample(2_000_000)) == .ok)
-        #expect(fixture.bucket.set("large", sample(250_000)) == .ok)
+        // So many pages in one piece may not be found in a map this small.
+        let large = fixture.bucket.set("large", sample(250_000))
+        #expect(large == .ok || large == .diskFull)
         #expect(fixture.bucket.removePrefix(Array("k".utf8)).status == .ok)
         #expect(fixture.bucket.removeAll() == .ok)
+        #expect(fixture.bucket.set("after", sample(3_000)) == .ok)
         fixture.store.expectSound()
     }
 }

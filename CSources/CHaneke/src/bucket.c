@@ -34,11 +34,24 @@ static hnk_status row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *ou
     return row_parse(bytes, out, out_name) ? HNK_OK : HNK_ERROR_DAMAGED_STORE;
 }
 
+void hnk__bucket_row_begin(hnk__bucket_row *out, uint64_t made_at_ms)
+{
+    *out = (hnk__bucket_row){ .capacity_bytes = HNK_CAPACITY_UNLIMITED, .made_at_ms = made_at_ms };
+}
+
 bool hnk__bucket_row_holds(hnk_bytes bytes)
 {
     hnk__bucket_row row;
     hnk_bytes name;
     return row_parse(bytes, &row, &name);
+}
+
+hnk_bytes hnk__bucket_row_name(hnk_bytes bytes)
+{
+    hnk__bucket_row row;
+    hnk_bytes name = { NULL, 0 };
+    row_parse(bytes, &row, &name);
+    return name;
 }
 
 hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out)
@@ -278,7 +291,7 @@ static hnk_status configure(hnk_bucket *bucket, const hnk_bucket_options *option
 /* Makes the bucket's rows in a transaction of its own, unless someone else has meanwhile. */
 static hnk_status create(hnk_store *store, hnk_bytes name, const hnk_bucket_options *options, hnk_error *error)
 {
-    hnk__bucket_row row = { .capacity_bytes = HNK_CAPACITY_UNLIMITED };
+    hnk__bucket_row row;
     hnk__store_row store_row;
     hnk__write write;
     hnk__key key;
@@ -300,7 +313,7 @@ static hnk_status create(hnk_store *store, hnk_bytes name, const hnk_bucket_opti
         goto done;
     }
     store_row.next_bucket_id++;
-    row.made_at_ms = write.now_ms;
+    hnk__bucket_row_begin(&row, write.now_ms);
     set_fields(&row, options);
     if ((status = hnk__row_put(write.txn, &key, (hnk_bytes){ &store_row, sizeof store_row })) != HNK_OK)
         goto done;
@@ -309,6 +322,11 @@ static hnk_status create(hnk_store *store, hnk_bytes name, const hnk_bucket_opti
         status = hnk__bucket_row_make(write.txn, id, name, &row);
 done:
     return hnk__write_close(&write, status, error);
+}
+
+static bool is_name(hnk_bytes stored, hnk_bytes name)
+{
+    return stored.size == name.size && (name.size == 0 || memcmp(stored.data, name.data, name.size) == 0);
 }
 
 /* Opens what is there. HNK_NOT_FOUND if it isn't; *out_differs tells whether the options would change it. */
@@ -323,9 +341,19 @@ static hnk_status open_existing(
 
     if ((status = hnk__read_begin(store->environment, &txn)) != HNK_OK)
         return status;
-    if ((status = id_of_name(txn, name, &id)) == HNK_OK && (status = row_get(txn, id, &row, &stored_name)) == HNK_OK &&
-        (status = hnk__bucket_attach(store, id, stored_name, &row, out)) == HNK_OK)
-        *out_differs = set_fields(&row, options);
+    bool damaged = false;
+    if ((status = id_of_name(txn, name, &id)) == HNK_OK) {
+        status = row_get(txn, id, &row, &stored_name);
+        damaged = status == HNK_ERROR_DAMAGED_STORE && store->options.damage_policy != HNK_DAMAGE_REFUSE;
+        if (damaged) { /* the write that follows makes it anew, from the records */
+            hnk__bucket_row_begin(&row, 0);
+            status = HNK_OK;
+        } else if (status == HNK_OK && !is_name(stored_name, name)) { /* a damaged id: another's bucket */
+            status = HNK_ERROR_DAMAGED_STORE;
+        }
+    }
+    if (status == HNK_OK && (status = hnk__bucket_attach(store, id, name, &row, out)) == HNK_OK)
+        *out_differs = set_fields(&row, options) || damaged;
     hnk__read_end(&txn);
     return status;
 }

@@ -176,6 +176,8 @@ hnk_status hnk__environment_open(
 void hnk__environment_close(hnk__environment *environment);
 hnk_status hnk__environment_sync(hnk__environment *environment);
 hnk_status hnk__environment_info_get(hnk__environment *environment, hnk__environment_info *out);
+/* How much has to go before `bytes` can be written and a reserve is left; 0 where the file has room, or can grow. */
+uint64_t hnk__environment_shortage(const hnk__environment *environment, uint64_t bytes);
 size_t hnk__environment_page_bytes(const hnk__environment *environment);
 int hnk__environment_file(const hnk__environment *environment);
 const char *hnk__lmdb_version(void);
@@ -272,12 +274,14 @@ typedef struct hnk__state {
     bool exclusive;
     bool known;  /* the marker was there and whole: the directory is a store of ours */
     bool synced; /* it says that everything was synced before the close */
+    bool made;   /* by this open: it goes again if the directory turns out not to be ours */
 } hnk__state;
 
 hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error); /* shared or exclusive lock */
 hnk_status hnk__state_mark_open(hnk__state *state);  /* writes the marker if exclusive, then holds the lock shared */
 void hnk__state_close(hnk__state *state, int directory, bool synced); /* marks closed if nobody else is there */
 void hnk__state_forget(hnk__state *state);
+void hnk__state_undo(hnk__state *state, int directory); /* forgets, and takes away a file that this open has made */
 
 /* pages.c: LMDB's file without LMDB -------------------------------------------------------------------------------- */
 
@@ -324,6 +328,7 @@ struct hnk_lease {
     hnk_lease *next, *previous; /* of the separate ones, in store->separate */
     bool separate;             /* allocated by itself; those of the pool lie in store->leases */
     void *copies;              /* of a blob's key and metadata, whose pages are not pinned */
+    uint8_t raw_key[HNK_KEY_RAW_MAX_BYTES];
 };
 
 /* write.c: one write transaction ----------------------------------------------------------------------------------- */
@@ -335,6 +340,7 @@ typedef struct hnk__touched {
     hnk__bucket_row row;
     bool dropped;           /* its row was deleted: it is not written back */
     bool repaired;          /* by an eviction of this transaction */
+    bool woken;             /* likewise */
     bool retained;          /* nobody but this transaction may have it open */
 } hnk__touched;
 
@@ -356,6 +362,7 @@ typedef struct hnk__write {
     hnk__zeroed *zeroed;    /* access times to give back after an abort */
     size_t zeroed_count, zeroed_room;
     unsigned doomed_count;  /* of the store's doomed records, seen to in this transaction */
+    bool lost_blobs;        /* a repair dropped records that may have named some: no record names their files now */
     uint64_t now_ms;
 } hnk__write;
 
@@ -379,6 +386,8 @@ hnk_status hnk__operation_check(const hnk_store *store, const hnk_operation *ope
 /* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot
  * that stays, or UINT32_MAX. */
 hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep);
+/* Gives slots in use whose access time is lost the time "unknown". Cost: a lookup for each slot without a time. */
+hnk_status hnk__wake_slots(hnk__write *write, hnk__touched *in);
 /* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
 hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes);
 
@@ -389,6 +398,8 @@ hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
 /* recover.c */
 /* Judges data.mdb before LMDB sees it and opens the environment, salvaging if need be. */
 hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
+/* Whether a record names this blob. */
+bool hnk__blob_is_named(hnk__txn *txn, hnk__blob_name name, uint64_t size);
 /* After the environment is open: repairs buckets whose tables suffered, sweeps blobs that no record names. */
 hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error);
 
@@ -473,6 +484,8 @@ static inline hnk_status hnk__store_check(const hnk_store *store)
 hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out);
 hnk_status hnk__bucket_row_put(hnk__txn *txn, const hnk_bucket *bucket, const hnk__bucket_row *row);
 bool hnk__bucket_row_holds(hnk_bytes row);
+hnk_bytes hnk__bucket_row_name(hnk_bytes row); /* of one that holds */
+void hnk__bucket_row_begin(hnk__bucket_row *out, uint64_t made_at_ms); /* that of a new bucket */
 /* Writes a bucket's row under a name it does not have open. */
 hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes name, const hnk__bucket_row *row);
 hnk_status hnk__bucket_attach(hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out);

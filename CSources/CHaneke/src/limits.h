@@ -27,6 +27,7 @@
 #define HNK_EXACT_SLOTS_MAX 4096u    /* up to here the victim is found by looking at all access times: 32 KiB, microseconds */
 #define HNK_SAMPLE_SLOTS 32u         /* above it, the oldest of so many random ones: hit ratio within 0.0003 of exact */
 #define HNK_SAMPLE_TRIES 256u        /* free slots are skipped; after so many draws the slot table itself is asked */
+#define HNK_RESERVE_PAGES 64u        /* kept free where the file can't grow: evicting and removing need some pages first */
 #define HNK_POOL_READERS 64u         /* read transactions kept for reuse; more are made when more leases are held at once */
 #define HNK_ACCESS_CHUNK_SLOTS 8192u /* the file of access times grows by 64 KiB */
 #define HNK_LIST_STEP 256u           /* entries a list reads under one snapshot */

@@ -78,22 +78,47 @@ static hnk_status carry_out(
     return status;
 }
 
-/* Evicts from the buckets that are written to, twice what is to be written: deletions need some room of their own. */
-static hnk_status make_room(hnk_store *store, const hnk_operation *operations, size_t count, hnk_error *error)
+/* Evicts `bytes` from the buckets that are written to, but for values that are going to be refused. */
+static hnk_status make_room(hnk_store *store, const hnk_operation *operations, size_t count, uint64_t bytes)
 {
     hnk__write write;
     hnk_status status;
 
-    if ((status = hnk__write_open(store, &write, error)) != HNK_OK)
+    if ((status = hnk__write_open(store, &write, NULL)) != HNK_OK)
         return status;
-    for (size_t i = 0; i < count && status == HNK_OK; i++) {
+    for (size_t i = 0; i < count && status == HNK_OK && bytes > 0; i++) {
         hnk__touched *in;
         if (operations[i].kind != HNK_OPERATION_SET ||
-            (status = hnk__write_touch(&write, operations[i].bucket, &in)) != HNK_OK)
+            (status = hnk__write_touch(&write, operations[i].bucket, &in)) != HNK_OK ||
+            operations[i].value.size > in->row.capacity_bytes)
             continue;
-        status = hnk__evict_bytes(&write, in, 2 * (uint64_t)operations[i].value.size + in->row.charged_bytes / 16 / count);
+        uint64_t before = in->row.charged_bytes;
+        status = hnk__evict_bytes(&write, in, bytes);
+        uint64_t gone = before - in->row.charged_bytes;
+        bytes = bytes > gone ? bytes - gone : 0;
     }
-    return hnk__write_close(&write, status == HNK_NOT_FOUND ? HNK_OK : status, error);
+    return hnk__write_close(&write, status == HNK_NOT_FOUND ? HNK_OK : status, NULL);
+}
+
+/* What the sets among the operations write into data.mdb. */
+static uint64_t row_bytes(const hnk_store *store, const hnk_operation *operations, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        if (operations[i].kind == HNK_OPERATION_SET)
+            bytes += hnk__record_size(operations[i].key.size, operations[i].metadata.size, operations[i].value.size,
+                                      wants_blob(store, &operations[i]));
+    return bytes;
+}
+
+/* What they write altogether. */
+static uint64_t all_bytes(const hnk_operation *operations, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        if (operations[i].kind == HNK_OPERATION_SET)
+            bytes += operations[i].metadata.size + operations[i].value.size;
+    return bytes;
 }
 
 static hnk_status apply_once(
@@ -147,8 +172,12 @@ hnk_status hnk_store_apply(
     if (refusals == NULL && (refusals = malloc(count * sizeof *refusals)) == NULL)
         return hnk__fail(error, HNK_ERROR_MEMORY, 0, "writing to %s", store->path);
 
+    uint64_t written = row_bytes(store, operations, count);
+    uint64_t shortage = written == 0 ? 0 : hnk__environment_shortage(store->environment, written); /* 0: no set */
+    if (shortage > 0)
+        (void)!make_room(store, operations, count, shortage); /* failing, the attempt itself will tell */
     status = apply_once(store, operations, count, refusals, error);
-    if (status == HNK_ERROR_DISK_FULL && make_room(store, operations, count, NULL) == HNK_OK)
+    if (status == HNK_ERROR_DISK_FULL && make_room(store, operations, count, 2 * all_bytes(operations, count)) == HNK_OK)
         status = apply_once(store, operations, count, refusals, error);
     if (status == HNK_OK && out_statuses != NULL)
         memcpy(out_statuses, refusals, count * sizeof *refusals);

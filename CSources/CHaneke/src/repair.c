@@ -27,7 +27,8 @@ static hnk_status sift(hnk__write *write, hnk__touched *in, uint8_t *used)
         if (!hnk__record_parse(&record, name, bytes) || !hnk__record_header_holds(&record) ||
             (slot = record.header.slot) >= row->slots || (used[slot / 8] & 1u << slot % 8) != 0) {
             row->corruptions++;
-            status = hnk__cursor_delete(cursor, &name, &bytes); /* a blob of it is an orphan now: the next sweep's */
+            write->lost_blobs = true;
+            status = hnk__cursor_delete(cursor, &name, &bytes);
             continue;
         }
         used[slot / 8] |= (uint8_t)(1u << slot % 8);

@@ -86,15 +86,41 @@ static int lock(int file, int how)
     return result;
 }
 
+/* Opens the file, or makes it and notes so. -1 and errno on failure. */
+static int open_file(hnk__state *state, int directory)
+{
+    enum { FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW };
+    state->file = openat(directory, "state", FLAGS);
+    if (state->file < 0 && errno == ENOENT) {
+        state->file = openat(directory, "state", FLAGS | O_CREAT | O_EXCL, 0600);
+        state->made = state->file >= 0;
+        if (state->file < 0 && errno == EEXIST)
+            state->file = openat(directory, "state", FLAGS);
+    }
+    return state->file;
+}
+
+/* Whether the file has been taken away since we opened it: by whoever made it, in a directory that was not his. */
+static bool is_gone(int file)
+{
+    struct stat stat;
+    return fstat(file, &stat) == 0 && stat.st_nlink == 0;
+}
+
 hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error)
 {
     *state = (hnk__state){ .file = -1 };
-    state->file = openat(directory, "state", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (state->file < 0)
+    if (open_file(state, directory) < 0)
         return hnk__fail(error, hnk__from_errno(errno), errno, "opening the file \"state\"");
 
     for (;;) {
         if (lock(state->file, LOCK_EX | LOCK_NB) == 0) {
+            if (is_gone(state->file)) {
+                hnk__state_forget(state);
+                if (open_file(state, directory) < 0)
+                    return hnk__fail(error, hnk__from_errno(errno), errno, "opening the file \"state\"");
+                continue;
+            }
             state->exclusive = true;
             *out = judge(state, directory);
             return HNK_OK;
@@ -140,6 +166,13 @@ void hnk__state_close(hnk__state *state, int directory, bool synced)
         if (describe_data(directory, &marked.data_bytes, &marked.data_changed_ns))
             write_marker(state->file, &marked); /* failing, the next open looks at the pages: slower, not wrong */
     }
+    hnk__state_forget(state);
+}
+
+void hnk__state_undo(hnk__state *state, int directory)
+{
+    if (state->made && state->exclusive)
+        unlinkat(directory, "state", 0);
     hnk__state_forget(state);
 }
 

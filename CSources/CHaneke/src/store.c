@@ -296,7 +296,7 @@ static hnk_status open_store(
     return HNK_OK;
 failed:
     hnk__environment_close(store->environment);
-    hnk__state_forget(&store->state);
+    hnk__state_undo(&store->state, file);
     free_store(store);
     return status;
 }
@@ -447,7 +447,8 @@ unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id)
     unsigned found = 0;
     pthread_mutex_lock(&store->dooming);
     for (unsigned i = 0; i < atomic_load_explicit(&store->doomed_count, memory_order_relaxed); i++)
-        found += hnk__key_bucket_id(store->doomed[i].key.bytes) == bucket_id;
+        found += hnk__key_bucket_id(store->doomed[i].key.bytes) == bucket_id &&
+                 store->doomed[i].key.bytes[0] == HNK_TABLE_RECORD;
     pthread_mutex_unlock(&store->dooming);
     return found;
 }

@@ -273,20 +273,54 @@ hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out)
     return HNK_OK;
 }
 
-/* A full disk shows as a short write, which LMDB reports as EIO. */
-static bool has_room(hnk__environment *environment)
+/* Up to where data.mdb may grow, and by how much its file system lets it. */
+static void room_of(const hnk__environment *environment, uint64_t *out_limit, uint64_t *out_available)
 {
-    enum { ROOM_BYTES = 1 << 20 };
+    int file = hnk__environment_file(environment);
     struct statvfs system;
     struct rlimit limit;
+    *out_limit = *out_available = UINT64_MAX;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        *out_limit = (uint64_t)limit.rlim_cur;
+    if (fstatvfs(file, &system) == 0)
+        *out_available = (uint64_t)system.f_bavail * system.f_frsize;
+}
+
+/* A full disk shows as a short write, which LMDB reports as EIO. */
+static bool has_room(const hnk__environment *environment)
+{
+    enum { ROOM_BYTES = 1 << 20 };
+    uint64_t limit, available;
     struct stat data;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        fstat(hnk__environment_file(environment), &data) == 0 &&
-        (uint64_t)data.st_size + ROOM_BYTES > (uint64_t)limit.rlim_cur)
-        return false;
-    if (fstatvfs(hnk__environment_file(environment), &system) != 0)
+    room_of(environment, &limit, &available);
+    if (fstat(hnk__environment_file(environment), &data) != 0)
         return true;
-    return (uint64_t)system.f_bavail * system.f_frsize >= ROOM_BYTES;
+    return available >= ROOM_BYTES && (limit >= (uint64_t)data.st_size + ROOM_BYTES);
+}
+
+uint64_t hnk__environment_shortage(const hnk__environment *environment, uint64_t bytes)
+{
+    enum { TREE_PAGES = 8 }; /* that a set rewrites: two paths from the root down */
+    uint64_t page = environment->page_bytes, limit, available;
+    MDB_envinfo info;
+    MDB_stat stat;
+
+    if (mdb_env_info(environment->raw, &info) != 0 || mdb_env_stat(environment->raw, &stat) != 0)
+        return 0;
+    uint64_t pages = info.me_last_pgno + 1;
+    uint64_t held = stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages + 2;
+    uint64_t free = pages > held ? pages - held : 0;
+    uint64_t reserve = info.me_mapsize / page / 16;
+    uint64_t needed = bytes / page + 1 + TREE_PAGES + (reserve < HNK_RESERVE_PAGES ? reserve : HNK_RESERVE_PAGES);
+    if (free >= needed)
+        return 0;
+    uint64_t more = (needed - free) * page;
+    if (pages * page + more <= info.me_mapsize) {
+        room_of(environment, &limit, &available);
+        if (more <= available && pages * page + more <= limit)
+            return 0;
+    }
+    return more;
 }
 
 hnk_status hnk__write_commit(hnk__txn **txn)

@@ -46,6 +46,14 @@ static void doom(verifier *verifying, hnk_bytes row_key, uint64_t generation)
     hnk__store_doom(verifying->store, &key, generation);
 }
 
+/* Marks a bucket whose tables disagree for repair by the next write. */
+static void doom_tables(verifier *verifying, uint32_t id)
+{
+    hnk__key key;
+    hnk__key_row(&key, HNK_TABLE_BUCKET, id, (hnk_bytes){ NULL, 0 });
+    hnk__store_doom(verifying->store, &key, 0);
+}
+
 /* Whether a record of our snapshot is still there now: a writer may have replaced it, and its file with it. */
 static bool is_current(verifier *verifying, hnk_bytes row_key, uint64_t generation)
 {
@@ -145,7 +153,7 @@ static hnk_status verify_records(verifier *verifying, uint32_t id, const hnk__bu
         return status;
     status = hnk__cursor_seek(cursor, &first, &name, &bytes);
     while (status == HNK_OK && hnk__key_is(name, HNK_TABLE_RECORD, id)) {
-        hnk__record record;
+        hnk__record record = { .header = { .generation = 0 } }; /* of one too short to have a header */
         verifying->found.entries++;
         verifying->done++;
         if (verify_record(verifying, name, bytes, &record)) {
@@ -212,6 +220,11 @@ static hnk_status verify_slots(verifier *verifying, uint32_t id, const hnk__buck
     return HNK_OK;
 }
 
+static uint64_t table_faults(const verifier *verifying)
+{
+    return verifying->found.slot_faults + verifying->found.accounting_faults + verifying->found.limit_faults;
+}
+
 static hnk_status verify_bucket(verifier *verifying, uint32_t id)
 {
     hnk__bucket_row row;
@@ -224,9 +237,12 @@ static hnk_status verify_bucket(verifier *verifying, uint32_t id)
     }
     if (status != HNK_OK)
         return status;
-    if ((status = verify_records(verifying, id, &row)) != HNK_OK)
-        return status;
-    return verify_slots(verifying, id, &row);
+    uint64_t before = table_faults(verifying);
+    if ((status = verify_records(verifying, id, &row)) == HNK_OK)
+        status = verify_slots(verifying, id, &row);
+    if (table_faults(verifying) != before)
+        doom_tables(verifying, id);
+    return status;
 }
 
 /* Whether a record of the snapshot names this blob. One that came after the snapshot is named by the newest

@@ -71,7 +71,14 @@ static hnk_status remove_doomed(hnk__write *write)
             hnk_bucket_close(bucket); /* one reference is enough */
         else
             in->retained = true;
-        if (!touched || hnk__row_get(write->txn, &doomed[i].key, &row) != HNK_OK)
+        if (!touched)
+            continue;
+        if (doomed[i].key.bytes[0] == HNK_TABLE_BUCKET) { /* its tables disagree */
+            if (!in->dropped && (status = hnk__bucket_repair(write, in)) == HNK_OK)
+                status = hnk__evict_for(write, in, 0, 0, UINT32_MAX);
+            continue;
+        }
+        if (hnk__row_get(write->txn, &doomed[i].key, &row) != HNK_OK)
             continue;
         if (hnk__record_parse(&record, (hnk_bytes){ doomed[i].key.bytes, doomed[i].key.size }, row) &&
             record.header.generation != doomed[i].generation)
@@ -116,6 +123,27 @@ hnk_status hnk__write_open(hnk_store *store, hnk__write *out, hnk_error *error)
     return HNK_OK;
 }
 
+struct orphans {
+    hnk__write *write;
+    hnk_status status;
+};
+
+static bool note_orphan(void *context, hnk__blob_name name, uint64_t size)
+{
+    struct orphans *orphans = context;
+    if (orphans->status == HNK_OK && !hnk__blob_is_named(orphans->write->txn, name, size))
+        orphans->status = note_dead(orphans->write, name);
+    return true;
+}
+
+/* After a repair that dropped records: the files that no record names now go after the commit. */
+static hnk_status note_orphans(hnk__write *write)
+{
+    struct orphans orphans = { write, HNK_OK };
+    hnk_status status = hnk__blob_sweep(write->store->directory, note_orphan, &orphans, false);
+    return status != HNK_OK ? status : orphans.status;
+}
+
 static void after_commit(hnk__write *write)
 {
     hnk_store *store = write->store;
@@ -142,6 +170,8 @@ hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *err
 
     if (status == HNK_OK && atomic_load_explicit(&store->doomed_count, memory_order_relaxed) > 0)
         status = remove_doomed(write);
+    if (status == HNK_OK && write->lost_blobs)
+        status = note_orphans(write);
     for (hnk__touched *touched = write->touched; touched != NULL && status == HNK_OK; touched = touched->next)
         if (!touched->dropped)
             status = hnk__bucket_row_put(write->txn, touched->bucket, &touched->row);
@@ -185,11 +215,17 @@ hnk_status hnk__write_touch(hnk__write *write, hnk_bucket *bucket, hnk__touched 
     hnk__touched *touched = calloc(1, sizeof *touched);
     if (touched == NULL)
         return HNK_ERROR_MEMORY;
-    if ((status = hnk__bucket_row_get(write->txn, bucket->id, &touched->row)) != HNK_OK) {
+    touched->bucket = bucket;
+    status = hnk__bucket_row_get(write->txn, bucket->id, &touched->row);
+    if (status == HNK_ERROR_DAMAGED_STORE && write->store->options.damage_policy != HNK_DAMAGE_REFUSE) {
+        hnk__bucket_row_begin(&touched->row, write->now_ms); /* its settings are lost, its entries are not */
+        touched->row.corruptions = 1;
+        status = hnk__bucket_repair(write, touched);
+    }
+    if (status != HNK_OK) {
         free(touched);
         return status;
     }
-    touched->bucket = bucket;
     touched->next = write->touched;
     write->touched = touched;
     *out = touched;

@@ -1,0 +1,22 @@
+import HanekeStorage
+
+extension Command {
+    static let compact = Command(
+        name: "compact", operands: "", operandCount: 0...0, options: [],
+        summary: "Give the disk's blocks that the store no longer uses back to the file system.",
+        details: "For the whole store, whatever the bucket. Readers go on meanwhile and writers wait."
+    ) { session in
+        let store = try session.requiredStore()
+        let freed = try store.compact()
+        try session.console.finish(
+            CompactReport(freedBytes: freed, diskBytes: try store.statistics().diskBytes))
+        return .done
+    }
+}
+
+private struct CompactReport: Report {
+    let freedBytes: Int
+    let diskBytes: Int
+
+    var text: String { "freed \(ByteCount.text(freedBytes)); the store takes \(ByteCount.text(diskBytes)) on the disk" }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Haneke
+import HanekeStorage
+
+extension Command {
+    static let fetch = Command(
+        name: "fetch", operands: "URL", operandCount: 1...1, options: [.output, .ttl],
+        summary: "Write what is at URL: from the store if it is there, else from the server.",
+        details: """
+            The value is kept under the URL, without user and password, in the bucket: "haneke get URL" reads it, too. Which tier
+            answered, disk or network, is said on standard error, or as "source" in the document of --json, which
+            holds the value as that of get does. To a Swift program the store's directory is a cache of that name, and the bucket
+            is its format: Cache<Data>(name: "cli", directory: …) with Format(name: "default"). --ttl counts from the download.
+            """
+    ) { session in
+        let url = try session.url()
+        let lifetime = try session.invocation.lifetime()
+        let bucket = try session.bucketForWriting()
+        let cache = try session.cache(in: bucket, lifetime: lifetime)
+        let fetch = cache.fetch(URL: url, formatName: bucket.name)
+        let value: Data
+        do {
+            value = try await fetch.value
+        } catch {
+            // Its text names the URL.
+            throw Failure.failed(error is NetworkError ? "\(error)" : "\(error); check the URL")
+        }
+        await cache.flush()
+        let source = fetch.source.map { "\($0)" } ?? "unknown"
+        let delivered = try value.withUnsafeBytes { try session.deliver($0) }
+        if !session.console.wantsJSON {
+            session.console.note("from \(source), \(ByteCount.text(value.count)): \(url.absoluteString)")
+        }
+        try session.console.finish(
+            FetchReport(url: url.absoluteString, source: source, valueBytes: value.count, value: delivered))
+        return .done
+    }
+}
+
+extension Session {
+    /// The operand as a URL that can be asked for.
+    fileprivate func url() throws -> URL {
+        let text = invocation.operands[0]
+        guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
+            url.host?.isEmpty == false
+        else {
+            throw Failure.usage("\"\(text)\" is no http or https URL; write it as in http://example.com/path")
+        }
+        return url
+    }
+
+    /// A cache on the bucket's own directory, where the bucket is a format with the capacity that it has.
+    fileprivate func cache(in bucket: Bucket, lifetime: Duration?) throws -> Cache<Data> {
+        let directory = URL(fileURLWithPath: bucket.store.directory, isDirectory: true)
+        let cache = Cache<Data>(name: directory.lastPathComponent, directory: directory.deletingLastPathComponent())
+        guard cache.directory.standardizedFileURL.path == directory.standardizedFileURL.path else {
+            throw Failure.failed(
+                "\(directory.path): fetch can't use a store with \"%\" in its name; choose another --store")
+        }
+        var format = Format<Data>(name: bucket.name, diskCapacity: try bucket.statistics().capacityBytes)
+        format.lifetime = lifetime
+        if let error = cache.diskError ?? cache.addFormat(format) { throw error }
+        return cache
+    }
+}
+
+private struct FetchReport: Report {
+    let url: String
+    let source: String
+    let valueBytes: Int
+    let value: DeliveredValue?
+
+    enum CodingKeys: CodingKey { case url, source, valueBytes }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(url, forKey: .url)
+        try container.encode(source, forKey: .source)
+        try container.encode(valueBytes, forKey: .valueBytes)
+        try value?.encode(to: encoder)
+    }
+}

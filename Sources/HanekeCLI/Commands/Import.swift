@@ -1,0 +1,122 @@
+import Foundation
+import HanekeStorage
+
+extension Command {
+    static let importing = Command(
+        name: "import", operands: "DIR", operandCount: 1...1, options: [.ttl],
+        summary: "Store each regular file below DIR under its relative path.",
+        details: """
+            Links are not followed; the store itself is left out if it lies in DIR. A file that can't be read or exceeds the
+            capacity is named on standard error, the others are stored, and the exit status is 3.
+            """
+    ) { session in
+        let lifetime = try session.invocation.lifetime()
+        let bucket = try session.bucketForWriting()
+        var load = ImportLoad(into: bucket, lifetime: lifetime, session)
+        var storeIdentity = stat()
+        let walk = DirectoryWalk(
+            root: session.invocation.operands[0],
+            excluding: stat(bucket.store.directory, &storeIdentity) == 0 ? storeIdentity : nil)
+        try walk.forEach { step in
+            switch step {
+            case .file(let path): try load.add(path, from: "\(walk.root)/\(path)")
+            case .obstacle(let problem): load.refuse(problem)
+            }
+        }
+        return try load.end()
+    }
+}
+
+/// Files on their way into the bucket: small ones share commits, in order, large ones go alone.
+private struct ImportLoad {
+    private let bucket: Bucket
+    private let lifetime: Duration?
+    private let session: Session
+    private var batch: [(key: String, value: [UInt8])] = []
+    private var batchBytes = 0
+    private var report = ImportReport()
+    private var progress = Progress()
+
+    /// Enough to make the commit's own cost small.
+    private static let batchBytesMax = 4 << 20
+    private static let batchEntriesMax = 256
+    /// A larger value is written from where it lies; a batch would copy it.
+    private static let smallBytesMax = 256 << 10
+
+    init(into bucket: Bucket, lifetime: Duration?, _ session: Session) {
+        self.bucket = bucket
+        self.lifetime = lifetime
+        self.session = session
+    }
+
+    mutating func add(_ key: String, from path: String) throws {
+        let value: [UInt8]
+        do {
+            value = try FileContents.read(path)
+        } catch let failure as Failure {
+            return refuse(failure.message)
+        }
+        if value.count > Self.smallBytesMax {
+            try commit()
+            try store(value, key)
+        } else {
+            batch.append((key, value))
+            batchBytes += value.count
+            if batch.count >= Self.batchEntriesMax || batchBytes >= Self.batchBytesMax { try commit() }
+        }
+    }
+
+    private mutating func store(_ value: [UInt8], _ key: String) throws {
+        do {
+            try bucket.set(value, forKey: key, lifetime: lifetime)
+        } catch  where error.code == .valueTooLarge {
+            return refuse(message(error, key, value))
+        }
+        count(value)
+    }
+
+    /// Notes what could not be stored.
+    mutating func refuse(_ problem: String) {
+        progress.clear()
+        session.console.note(problem)
+        report.failed += 1
+    }
+
+    mutating func end() throws -> ExitStatus {
+        try commit()
+        progress.clear()
+        try session.console.finish(report)
+        return report.failed == 0 ? .done : .failure
+    }
+
+    private mutating func commit() throws {
+        let outcomes = try bucket.store.apply(
+            batch.map { StoreOperation(.set(key: $0.key, value: $0.value, lifetime: lifetime), in: bucket) })
+        for (file, problem) in zip(batch, outcomes) {
+            if let problem { refuse(message(problem, file.key, file.value)) } else { count(file.value) }
+        }
+        batch.removeAll()
+        batchBytes = 0
+    }
+
+    private mutating func count(_ value: [UInt8]) {
+        report.imported += 1
+        report.valueBytes += value.count
+        progress.show("imported \(report.imported) files, \(ByteCount.text(report.valueBytes))")
+    }
+
+    private func message(_ error: StoreError, _ key: String, _ value: [UInt8]) -> String {
+        error.code == .valueTooLarge ? session.tooLarge(value.count, key, in: bucket).message : error.description
+    }
+}
+
+private struct ImportReport: Report {
+    var imported = 0
+    var failed = 0
+    var valueBytes = 0
+
+    var text: String {
+        "imported \(imported) \(imported == 1 ? "file" : "files"), \(ByteCount.text(valueBytes))"
+            + (failed == 0 ? "" : "; \(failed) could not be stored")
+    }
+}
