@@ -1,0 +1,44 @@
+import Foundation
+
+/// What every scenario needs: the options and a place for its stores.
+struct Bench {
+    let arguments: Arguments
+    let directory: WorkDirectory
+
+    var quick: Bool { arguments.quick }
+
+    /// Tells on standard error what is going on.
+    func say(_ text: String) {
+        FileHandle.standardError.write(Data("haneke-bench: \(text)\n".utf8))
+    }
+
+    /// The round in which `contenders` take turns: each begins once, so that none always follows the same one.
+    func order(_ count: Int, round: Int) -> [Int] {
+        (0..<count).map { ($0 + round) % count }
+    }
+}
+
+/// A directory of our own that is removed at the end.
+struct WorkDirectory {
+    let path: String
+
+    init(in parent: String) throws {
+        path = "\(parent)/haneke-bench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    /// A new, empty directory in it.
+    func make(_ name: String) throws -> String {
+        let made = "\(path)/\(UUID().uuidString)-\(name.filter { $0.isLetter || $0.isNumber })"
+        try FileManager.default.createDirectory(atPath: made, withIntermediateDirectories: true)
+        return made
+    }
+
+    func remove(_ directory: String) {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    func remove() {
+        remove(path)
+    }
+}
