@@ -8,7 +8,8 @@ struct Arguments {
     }
 
     static let usage = """
-        usage: haneke-bench store [--quick] [--only NAME…] [--rival NAME…] [--seconds N] [--directory DIR] [--json] [--list]
+        usage: haneke-bench store [--quick] [--only NAME…] [--rival NAME…] [--seconds N] [--directory DIR]
+                                  [--json] [--list]
 
           --quick          a minute, to see that it works: smaller stores, fewer rounds; no figures to quote
           --only NAME…     scenarios whose name contains one of these

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One figure of a contender. The name carries the unit.
+/// One figure of a contender, whose name carries the unit.
 struct Measure: Encodable {
     let name: String
     let value: Double
@@ -22,14 +22,22 @@ struct Verdict: Encodable {
     let goal: String
     let measured: Double
     let met: Bool
+    /// Of a ratio of speeds: the same by processor time, for runs on a busy machine.
+    let byProcessorTime: Double?
 
-    init(_ goal: String, measured: Double, met: Bool) {
+    init(_ goal: String, measured: Double, met: Bool, byProcessorTime: Double? = nil) {
         self.goal = goal
         self.measured = measured
         self.met = met
+        self.byProcessorTime = byProcessorTime
     }
 
-    var text: String { "\(met ? "met    " : "NOT MET") \(goal): \(Outcome.number(measured))" }
+    var text: String { "\(met ? "met    " : "NOT MET") \(goal): \(figures)" }
+
+    /// What was measured.
+    var figures: String {
+        Outcome.number(measured) + (byProcessorTime.map { " (by CPU \(Outcome.number($0)))" } ?? "")
+    }
 }
 
 /// Everything a scenario found out.
@@ -91,6 +99,7 @@ struct Version: Encodable {
 
 /// A whole run.
 struct Report: Encodable {
+    let date: String
     let command: String
     let machine: Machine
     let versions: [Version]
@@ -98,14 +107,15 @@ struct Report: Encodable {
 
     var header: String {
         let versions = versions.filter { !$0.version.isEmpty }.map { "\($0.rival): \($0.version)" }
-        return (["# \(command)", "# \(machine.text)"] + versions.map { "# \($0)" } + [""]).joined(separator: "\n")
+        return (["# \(command)", "# \(machine.text), \(date)"] + versions.map { "# \($0)" } + [""]).joined(
+            separator: "\n")
     }
 
     var summary: String {
         let verdicts = scenarios.flatMap(\.verdicts)
         let missed = scenarios.flatMap { outcome in
             outcome.verdicts.filter { !$0.met }.map {
-                "  \(outcome.scenario): \($0.goal): \(Outcome.number($0.measured))"
+                "  \(outcome.scenario): \($0.goal): \($0.figures)"
             }
         }
         return

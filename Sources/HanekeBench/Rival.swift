@@ -26,7 +26,9 @@ struct Rival {
     var storeName: String { name.split(separator: ",").first == "haneke" ? "haneke" : name }
 }
 
-/// A rival's store, open, with a session for each thread. Closed by `deinit`.
+/// A rival's store, open, with a session for each thread.
+///
+/// `deinit` closes it.
 final class OpenStore {
     let rival: Rival
     let sessions: UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>

@@ -99,12 +99,17 @@ typedef struct bench_slice {
 
 void bench_run(bench_slice *slice);
 
-/* Gets each key and sets it on a miss, as a cache in use does. Answers the number of misses, or UINT64_MAX on a failure. */
+/* Gets each key and sets it on a miss, as a cache in use does. Answers the number of misses, or UINT64_MAX on a
+ * failure. */
 uint64_t bench_misses(const bench_rival *rival, void *session, const bench_corpus *corpus, const uint32_t *requests,
                       size_t count);
 
 /* Bytes of the blocks that a directory and everything in it take on the disk. */
 uint64_t bench_disk_bytes(const char *directory);
+
+/* Bytes of this process's private memory that no file backs, after what is free has gone back to the system; 0 where
+ * that can't be told. */
+uint64_t bench_private_bytes(void);
 
 /* ns of a clock that only goes forward. */
 uint64_t bench_now_ns(void);

@@ -1,6 +1,6 @@
-/* rival_lmdb.c: bare LMDB, as fast as it goes: a read transaction per thread that is renewed for each get, no sync, values as
- * they are. With a capacity, the oldest written goes first, by a list in memory that would not survive a restart: the
- * least that a bounded store on LMDB can cost. */
+/* rival_lmdb.c: bare LMDB, as fast as it goes: a read transaction per thread that is renewed for each get, no sync,
+ * values as they are. With a capacity, the oldest written goes first, by a list in memory that would not survive a
+ * restart: the least that a bounded store on LMDB can cost. */
 #include "rival.h"
 
 #include <lmdb.h>

@@ -1,5 +1,5 @@
-/* rival_rocksdb.c: RocksDB; with a capacity by FIFO compaction, which drops the oldest files. The log is written and not
- * synced, as all rivals do: a killed process loses nothing. */
+/* rival_rocksdb.c: RocksDB; with a capacity by FIFO compaction, which drops the oldest files. The log is written and
+ * not synced, as all rivals do: a killed process loses nothing. */
 #ifdef HANEKE_BENCH_PEERS
 #include "rival.h"
 
@@ -62,6 +62,10 @@ static void *open_store(const char *directory, const bench_settings *settings)
         rocksdb_options_set_compaction_style(rocks->options, rocksdb_fifo_compaction);
         rocksdb_options_set_fifo_compaction_options(rocks->options, fifo);
         rocksdb_options_set_write_buffer_size(rocks->options, settings->capacity_bytes / 16);
+        rocksdb_options_set_max_write_buffer_number(rocks->options, 4);
+        /* All files are of level 0 here: their number is no reason to slow the writer. */
+        rocksdb_options_set_level0_slowdown_writes_trigger(rocks->options, 1000);
+        rocksdb_options_set_level0_stop_writes_trigger(rocks->options, 2000);
         rocksdb_fifo_compaction_options_destroy(fifo);
     }
     rocks->database = rocksdb_open(rocks->options, directory, &message);

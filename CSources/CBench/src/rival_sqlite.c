@@ -1,5 +1,5 @@
-/* rival_sqlite.c: one table with an index of access times that each get updates, as YYCache and diskcache do; write-ahead log,
- * no sync. With a capacity the oldest accessed go until the rest fits. */
+/* rival_sqlite.c: one table with an index of access times that each get updates, as YYCache and diskcache do;
+ * write-ahead log, no sync. With a capacity the oldest accessed go until the rest fits. */
 #ifdef HANEKE_BENCH_PEERS
 #include "rival.h"
 
@@ -54,7 +54,8 @@ static void *session_begin(void *store)
         code = sqlite3_exec(session->database,
                             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;"
                             "PRAGMA mmap_size = 1073741824; PRAGMA busy_timeout = 60000;"
-                            "CREATE TABLE IF NOT EXISTS entries (key BLOB UNIQUE, accessed INTEGER, size INTEGER, value BLOB);"
+                            "CREATE TABLE IF NOT EXISTS entries"
+                            " (key BLOB UNIQUE, accessed INTEGER, size INTEGER, value BLOB);"
                             "CREATE INDEX IF NOT EXISTS by_access ON entries (accessed);",
                             NULL, NULL, NULL);
     for (int i = 0; i < STATEMENTS && code == SQLITE_OK; i++)

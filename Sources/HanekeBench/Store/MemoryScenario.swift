@@ -15,7 +15,7 @@ struct MemoryScenario: Scenario {
 
     func run(_ bench: Bench) throws -> Outcome {
         var outcome = Outcome(scenario: name)
-        guard let haneke = Rival.named("haneke"), FileManager.default.fileExists(atPath: "/proc/self/smaps") else {
+        guard let haneke = Rival.named("haneke"), bench_private_bytes() > 0 else {
             outcome.notes.append("not measured: this system has no /proc/self/smaps")
             return outcome
         }
@@ -45,10 +45,10 @@ struct MemoryScenario: Scenario {
         guard let haneke = Rival.named("haneke") else { throw BenchError("no haneke in this build") }
         let corpus = Corpus(count: entries, valueBytes: valueBytes)
         let keys = Array(0..<UInt32(entries))
-        let before = try privateBytes()
+        let before = Int(bench_private_bytes())
         let store = try OpenStore(haneke, directory: directory, settings: settings)
         let slice = store.run(corpus, keys)
-        let after = try privateBytes()
+        let after = Int(bench_private_bytes())
         guard slice.failures == 0, slice.misses == 0 else { throw BenchError("values are lost") }
         return withExtendedLifetime(store) { max(0, after - before) }
     }
@@ -65,21 +65,5 @@ struct MemoryScenario: Scenario {
         guard process.terminationStatus == 0, let bytes = Int(answer.trimmingCharacters(in: .whitespacesAndNewlines))
         else { throw BenchError("the process that measures memory failed") }
         return bytes
-    }
-
-    /// Bytes of this process's private pages, without those that a file backs.
-    private static func privateBytes() throws -> Int {
-        var kilobytes = 0
-        var isFile = false
-        for line in try String(contentsOfFile: "/proc/self/smaps", encoding: .utf8).split(separator: "\n") {
-            let words = line.split(separator: " ")
-            if words[0].hasSuffix(":") {
-                guard !isFile, words[0] == "Private_Clean:" || words[0] == "Private_Dirty:" else { continue }
-                kilobytes += Int(words[1]) ?? 0
-            } else {
-                isFile = words.count > 5 && words[5].hasPrefix("/")
-            }
-        }
-        return kilobytes * 1024
     }
 }

@@ -41,7 +41,8 @@ enum StoreScenarios {
     private static func writing(_ entries: Int) -> [any Scenario] {
         let alone = stores.map { Contender(label: $0.name, rival: $0) }
         func grouped(_ group: Int) -> [Contender] {
-            stores.map { Contender(label: "\($0.name), batches", rival: $0, group: group) }
+            stores.filter { $0.name != "files" }
+                .map { Contender(label: "\($0.name), batches", rival: $0, group: group) }
         }
         return [
             // Requests come in groups of 256; "batches" writes the sets of a group together at its end.

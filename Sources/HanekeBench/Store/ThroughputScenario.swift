@@ -94,6 +94,7 @@ struct ThroughputScenario: Scenario {
             var measures = [Measure("op/s", runner.rates.median), Measure("± %", runner.rates.spread * 100)]
             if let baseline { measures.append(Measure("× \(self.baseline)", runner.ratio(over: baseline))) }
             measures.append(Measure("CPU ns/op", runner.processorTimes.median))
+            if let baseline { measures.append(Measure("× by CPU", runner.processorRatio(over: baseline))) }
             outcome.rows.append(Row(label: runner.contender.label, measures: measures + runner.latencies.measures))
             outcome.failures += runner.failures
         }
@@ -102,7 +103,11 @@ struct ThroughputScenario: Scenario {
                 let right = runners.first(where: { $0.contender.label == goal.over })
             else { continue }
             let ratio = left.ratio(over: right)
-            outcome.verdicts.append(Verdict(goal.text, measured: ratio, met: ratio >= goal.least))
+            outcome.verdicts.append(
+                Verdict(
+                    goal.text, measured: ratio, met: ratio >= goal.least,
+                    byProcessorTime: left.contender.threads == right.contender.threads
+                        ? left.processorRatio(over: right) : nil))
         }
         return outcome
     }
@@ -137,5 +142,10 @@ private struct Runner {
     /// The median over rounds of how many times as fast as `other` this was in the same round.
     func ratio(over other: Runner) -> Double {
         zip(rates, other.rates).map { $0 / $1 }.median
+    }
+
+    /// The same by processor time for a request, background threads included: what a busy machine disturbs less.
+    func processorRatio(over other: Runner) -> Double {
+        zip(other.processorTimes, processorTimes).map { $0 / $1 }.median
     }
 }
