@@ -3,8 +3,8 @@ import CBench
 /// How many requests a second each contender serves; short slices in turns, medians over rounds.
 struct ThroughputScenario: Scenario {
     enum Work {
-        /// Gets by Zipf 0.99 of a store that holds everything; of these requests `setShare` are sets.
-        case requests(setShare: Double)
+        /// Gets of a store that holds everything, by Zipf with `exponent` (0: all alike); `setShare` of them are sets.
+        case requests(exponent: Double = 0.99, setShare: Double = 0)
         /// Sets of new keys until all are there.
         case fill
     }
@@ -41,9 +41,11 @@ struct ThroughputScenario: Scenario {
     }
 
     private var requests: [UInt32] {
-        guard case .requests(let share) = work else { return (0..<UInt32(entries)).map { $0 | BENCH_SET_BIT } }
+        guard case .requests(let exponent, let share) = work else {
+            return (0..<UInt32(entries)).map { $0 | BENCH_SET_BIT }
+        }
         var random = SplitMix(seed: 7)
-        let zipf = Zipf(count: entries, exponent: 0.99)
+        let zipf = Zipf(count: entries, exponent: exponent)
         return (0..<1_000_000).map { _ in
             UInt32(zipf.draw(&random)) | (share > 0 && random.unit() < share ? BENCH_SET_BIT : 0)
         }
