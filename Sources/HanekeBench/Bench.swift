@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// What every scenario needs: the options and a place for its stores.
@@ -40,5 +41,19 @@ struct WorkDirectory {
 
     func remove() {
         remove(path)
+    }
+
+    /// Cleans up and ends the process on an interrupt, as long as the answer is kept and not cancelled.
+    func removeWhenInterrupted() -> [any DispatchSourceSignal] {
+        [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                remove()
+                exit(128 + number)
+            }
+            source.activate()
+            return source
+        }
     }
 }

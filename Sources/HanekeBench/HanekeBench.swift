@@ -28,7 +28,11 @@ struct HanekeBench {
     private static func run(_ arguments: Arguments) throws -> Bool {
         try TraceCheck.run()
         let directory = try WorkDirectory(in: arguments.directory)
-        defer { directory.remove() }
+        let interruptions = directory.removeWhenInterrupted()
+        defer {
+            for interruption in interruptions { interruption.cancel() }
+            directory.remove()
+        }
         let bench = Bench(arguments: arguments, directory: directory)
         let machine = Machine(directory: directory.path)
         let versions = Rival.all.map { Version(rival: $0.name, version: $0.version) }
