@@ -31,7 +31,7 @@ struct WorkDirectory {
     /// A new, empty directory in it.
     func make(_ name: String) throws -> String {
         let made = "\(path)/\(UUID().uuidString)-\(name.filter { $0.isLetter || $0.isNumber })"
-        try FileManager.default.createDirectory(atPath: made, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: made, withIntermediateDirectories: false)
         return made
     }
 
@@ -49,7 +49,10 @@ struct WorkDirectory {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                remove()
+                // Out of the way first: the scenario that goes on meanwhile makes nothing new in it.
+                let gone = path + "-gone"
+                rename(path, gone)
+                remove(gone)
                 exit(128 + number)
             }
             source.activate()

@@ -5,24 +5,28 @@ enum StoreScenarios {
     static func all(_ arguments: Arguments) -> [any Scenario] {
         let quick = arguments.quick
         let entries = quick ? 20_000 : 200_000
-        return reading(entries, quick) + writing(entries) + churn(quick ? 16 << 20 : 128 << 20) + keeping(quick)
+        return reading(entries, quick) + writing(entries) + files(quick ? 2000 : 20_000)
+            + churn(quick ? 16 << 20 : 128 << 20) + keeping(quick)
     }
 
     private static var rivals: [Rival] { Rival.all }
     /// Those with a store of their own: ways of reading Haneke's are no rivals in writing.
     private static var stores: [Rival] { rivals.filter { $0.storeName == $0.name } }
 
+    /// Those that can keep hundreds of thousands of values: making and removing so many files takes minutes.
+    private static var databases: [Rival] { stores.filter { $0.name != "files" } }
+
     private static func reading(_ entries: Int, _ quick: Bool) -> [any Scenario] {
         let alone = rivals.map { Contender(label: $0.name, rival: $0) }
         let large = quick ? 400 : 1000
-        let together = stores.flatMap { rival in
+        let together = databases.flatMap { rival in
             [1, 2].map { Contender(label: "\(rival.name), \($0) thr.", rival: rival, threads: $0) }
         }
         return [
             ThroughputScenario(
                 name: "get, warm, \(entries) × 1 KiB, Zipf 0.99, 1 thread", work: .requests(),
                 entries: entries,
-                valueBytes: 1024, contenders: alone,
+                valueBytes: 1024, contenders: alone.filter { $0.label != "files" },
                 goals: [RatioGoal(label: "haneke", over: "raw LMDB", least: 0.95)]),
             ThroughputScenario(
                 name: "get, warm, \(entries) × 1 KiB, Zipf 0.99, 2 threads", work: .requests(),
@@ -42,10 +46,9 @@ enum StoreScenarios {
     }
 
     private static func writing(_ entries: Int) -> [any Scenario] {
-        let alone = stores.map { Contender(label: $0.name, rival: $0) }
+        let alone = databases.map { Contender(label: $0.name, rival: $0) }
         func grouped(_ group: Int) -> [Contender] {
-            stores.filter { $0.name != "files" }
-                .map { Contender(label: "\($0.name), batches", rival: $0, group: group) }
+            databases.map { Contender(label: "\($0.name), batches", rival: $0, group: group) }
         }
         return [
             // Requests come in groups of 256; "batches" writes the sets of a group together at its end.
@@ -63,6 +66,20 @@ enum StoreScenarios {
                     RatioGoal(label: "haneke, batches", over: "raw LMDB", least: 2),
                     RatioGoal(label: "haneke", over: "raw LMDB", least: 0.8),
                 ]),
+        ]
+    }
+
+    /// A file a value, as the first Haneke did it.
+    private static func files(_ entries: Int) -> [any Scenario] {
+        let contenders = stores.filter { ["haneke", "raw LMDB", "files"].contains($0.name) }
+            .map { Contender(label: $0.name, rival: $0) }
+        return [
+            ThroughputScenario(
+                name: "get from files, \(entries) × 1 KiB, Zipf 0.99, 1 thread", work: .requests(), entries: entries,
+                valueBytes: 1024, contenders: contenders, goals: []),
+            ThroughputScenario(
+                name: "fill files, \(entries) × 1 KiB, one by one", work: .fill, entries: entries, valueBytes: 1024,
+                contenders: contenders, goals: []),
         ]
     }
 
@@ -101,7 +118,7 @@ enum StoreScenarios {
             OpenScenario(
                 name: "open to the first get, closed cleanly, warm",
                 counts: quick ? [20_000, 100_000] : [200_000, 1_000_000],
-                rivals: stores.filter { $0.name != "files" }),
+                rivals: databases),
             HitRatioScenario(name: "hit ratio against exact LRU", cases: quick ? [cases[1]] : cases),
             MemoryScenario(
                 name: "memory of an open store beside the page cache",
