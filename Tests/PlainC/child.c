@@ -1,7 +1,7 @@
 /* child.c: what tests let another process do with a store: write until killed, use handles after fork(), fill a disk.
  *
- *     child write DIRECTORY FIRST    sets key n % 150 to a value that tells n, from FIRST on, and prints n when it is set
- *     child fork DIRECTORY           uses inherited handles in a forked child; exit status 0 if they answered as they should
+ *     child write DIRECTORY FIRST    sets key n % 150 to a value that tells n, from FIRST on, and then prints n
+ *     child fork DIRECTORY           uses inherited handles in a forked child; exit status 0 if all are refused
  *     child limit DIRECTORY BYTES    writes under a limit of the file size, which shows as a full disk
  */
 #include <haneke.h>
