@@ -25,8 +25,19 @@ import Testing
         number % 7 == 0 ? sample(600, seed: UInt64(number)) : [UInt8(number), 9]
     }
 
-    /// Two buckets of 120 entries each, three versions of each written, some removed; blobs too.
+    /// Two buckets of 120 entries each, three versions of each written, some removed; blobs too. Made once.
+    private static let template = Result { try made() }
+
+    /// A copy of the template, for a test to damage.
     private static func filled() throws -> TemporaryDirectory {
+        let (template, directory) = (try template.get(), try TemporaryDirectory())
+        for name in Files.names(in: template.path) {
+            try Files.copy(template.path(name), to: directory.path(name))
+        }
+        return directory
+    }
+
+    private static func made() throws -> TemporaryDirectory {
         let directory = try TemporaryDirectory()
         let store = try open(directory)
         for name in ["one", "two"] {
