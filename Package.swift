@@ -18,6 +18,10 @@ let package = Package(
         .library(name: "HanekeStorage", targets: ["HanekeStorage"]),
         .library(name: "CHaneke", targets: ["CHaneke"]),
         .executable(name: "haneke", targets: ["HanekeCLI"]),
+        .executable(name: "haneke-bench", targets: ["HanekeBench"]),
+    ],
+    traits: [
+        .trait(name: "BenchPeers", description: "haneke-bench also measures RocksDB, LevelDB, SQLite and tkrzw")
     ],
     targets: [
         // System libraries: a module map and a header each, no code of ours but what Swift can't call by itself.
@@ -54,6 +58,22 @@ let package = Package(
         .target(name: "Haneke", dependencies: ["HanekeNetwork", "HanekeStorage"], swiftSettings: strict),
         // A folder `haneke` beside `Haneke` would be one folder on file systems that ignore case.
         .executableTarget(name: "HanekeCLI", dependencies: ["Haneke", "HanekeStorage"], swiftSettings: strict),
+
+        // Measuring. The timed loops and the rivals are C, so that no side pays for a bridge.
+        .target(
+            name: "CBench", dependencies: ["CHaneke", "CLMDB"], path: "CSources/CBench", sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [
+                .define("_GNU_SOURCE", .when(platforms: [.linux])),
+                .define("HANEKE_BENCH_PEERS", .when(traits: ["BenchPeers"])),
+            ],
+            linkerSettings: [
+                .linkedLibrary("rocksdb", .when(traits: ["BenchPeers"])),
+                .linkedLibrary("leveldb", .when(traits: ["BenchPeers"])),
+                .linkedLibrary("sqlite3", .when(traits: ["BenchPeers"])),
+                .linkedLibrary("tkrzw", .when(traits: ["BenchPeers"])),
+            ]),
+        .executableTarget(name: "HanekeBench", dependencies: ["CBench"], swiftSettings: strict),
 
         .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
         .testTarget(

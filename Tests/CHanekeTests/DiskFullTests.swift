@@ -30,7 +30,9 @@ import Testing
 
     @Suite(.serialized, .enabled(if: TinyFileSystem.isPossible, "needs root, to mount a small file system"))
     struct DiskFullTests {
-        @Test("on a full disk writes evict or say so; reads go on; no wrong byte; all is well when there is room", arguments: [true, false])
+        @Test(
+            "on a full disk writes evict or say so; reads go on; no wrong byte; all is well when there is room",
+            arguments: [true, false])
         func full(hasBlobs: Bool) throws {
             let disk = try #require(TinyFileSystem(mebibytes: 8))
             let store = try Store(disk.path + "/store") { $0.blob_threshold_bytes = hasBlobs ? 10_000 : 1_000_000 }
@@ -48,12 +50,13 @@ import Testing
                         answer == .status(.notFound) || answer == .value(sample(read % 40 * 500, seed: UInt64(read))))
                 }
             }
-            print("full disk, blobs \(hasBlobs): \(refused) of 1,500 refused, \(bucket.statistics().evictions) evicted")
             store.expectSound()
             var writer: OpaquePointer?
             if lend([1], { hnk_writer_begin(bucket.raw, $0, nil, &writer) }) == .ok, let writer {
                 var status = hnk_status.ok
-                for _ in 0..<20 where status == .ok { status = lend(sample(1_000_000)) { hnk_writer_append(writer, $0) } }
+                for _ in 0..<20 where status == .ok {
+                    status = lend(sample(1_000_000)) { hnk_writer_append(writer, $0) }
+                }
                 #expect(status == .diskFull)
                 #expect(lend([1]) { hnk_writer_append(writer, $0) } == .diskFull)
                 #expect(hnk_writer_commit(writer) == .diskFull)

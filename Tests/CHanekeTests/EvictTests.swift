@@ -135,7 +135,9 @@ import Testing
         fixture.store.expectSound()
     }
 
-    @Test("above a few thousand slots the choice is by sample, and the oldest fifth is far likelier to go than the newest")
+    @Test(
+        "above a few thousand slots the choice is by sample, and the oldest fifth is far likelier to go than the newest"
+    )
     func sampled() throws {
         let fixture = try Fixture(entriesMax: 6_000)
         let keys = (0..<6_000).map { [UInt8($0 >> 8), UInt8($0 & 0xFF), 7] }
@@ -155,7 +157,9 @@ import Testing
         fixture.store.expectSound()
     }
 
-    @Test("charged bytes stay at or under the capacity after every call of a random churn", arguments: [1, 2, 3] as [UInt64])
+    @Test(
+        "charged bytes stay at or under the capacity after every call of a random churn",
+        arguments: [1, 2, 3] as [UInt64])
     func churn(seed: UInt64) throws {
         let capacity: UInt64 = 200_000
         let fixture = try Fixture(capacity: capacity) { $0.blob_threshold_bytes = 20_000 }

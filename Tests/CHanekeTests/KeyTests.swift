@@ -52,7 +52,8 @@ import Testing
 
     @Test(
         "any bytes are a key",
-        arguments: [[0], [0, 0], Array("a/b/../c".utf8), Array("🪣".utf8), Array(0...255), [0xFF, 0xFE], [0x2E]] as [[UInt8]])
+        arguments: [[0], [0, 0], Array("a/b/../c".utf8), Array("🪣".utf8), Array(0...255), [0xFF, 0xFE], [0x2E]]
+            as [[UInt8]])
     func anyBytes(key: [UInt8]) throws {
         let fixture = try Fixture()
         #expect(fixture.bucket.set(key, "here") == .ok)
@@ -63,7 +64,9 @@ import Testing
         #expect(lease.key == key)
     }
 
-    @Test("prefixes find what they should at the borders of raw and digested keys", arguments: [1, 490, 491, 492, 505, 506, 507, 511, 600])
+    @Test(
+        "prefixes find what they should at the borders of raw and digested keys",
+        arguments: [1, 490, 491, 492, 505, 506, 507, 511, 600])
     func prefixes(length: Int) throws {
         let fixture = try Fixture()
         let base = sample(700, seed: 3)
@@ -102,7 +105,7 @@ import Testing
         let directory = try Fixture.closed { bucket in
             #expect(bucket.set(sample(600, seed: 5), "five") == .ok)
         }
-        // The row of key 5 gets a record whose kept key is another one, sound in every digest: as if both had one digest.
+        // The row of key 5 gets a record whose kept key is another one, sound in every digest: as if theirs were one.
         let other = sample(600, seed: 6)
         try RawState.silently(directory.path) {
             try RawRows.change(directory.path, table: 4) { name, row in

@@ -16,11 +16,15 @@ import Testing
         }
         #expect(fixture.bucket.set([1], sample(size, seed: 2)) == .ok)
         expectUnchanged("overwritten")
-        for number in 0..<100 { #expect(fixture.bucket.set([2, UInt8(number)], sample(size, seed: UInt64(number))) == .ok) }
+        for number in 0..<100 {
+            #expect(fixture.bucket.set([2, UInt8(number)], sample(size, seed: UInt64(number))) == .ok)
+        }
         #expect(fixture.bucket.get([1]) == .status(.notFound))
         expectUnchanged("evicted")
         #expect(fixture.bucket.removeAll() == .ok)
-        for number in 0..<20 { #expect(fixture.bucket.set([3, UInt8(number)], sample(size, seed: UInt64(number))) == .ok) }
+        for number in 0..<20 {
+            #expect(fixture.bucket.set([3, UInt8(number)], sample(size, seed: UInt64(number))) == .ok)
+        }
         expectUnchanged("removed")
         #expect(fixture.store.drop("test") == .ok)
         var freed: UInt64 = 0
@@ -78,7 +82,8 @@ import Testing
     func many() throws {
         let fixture = try Fixture { $0.blob_threshold_bytes = 1_000 }
         for number in 0..<200 {
-            #expect(fixture.bucket.set([UInt8(number)], sample(number % 4 == 0 ? 2_000 : 200, seed: UInt64(number))) == .ok)
+            #expect(
+                fixture.bucket.set([UInt8(number)], sample(number % 4 == 0 ? 2_000 : 200, seed: UInt64(number))) == .ok)
         }
         var leases = try (0..<200).map { number in try #require(fixture.bucket.lease([UInt8(number)]).1) }
         #expect(fixture.store.statistics().leases == 200)

@@ -8,7 +8,9 @@ import Testing
         let fixture = try Fixture()
         var keys: [[UInt8]] = (0..<1_500).map { number in
             var generator = SeededGenerator(seed: UInt64(number))
-            return (0..<Int.random(in: 1...12, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            return (0..<Int.random(in: 1...12, using: &generator)).map { _ in
+                UInt8.random(in: 0...255, using: &generator)
+            }
         }
         keys = Array(Set(keys)).shuffled()
         try fixture.store.setAll(keys.map { ($0, [UInt8($0.count)]) }, in: fixture.bucket)
@@ -57,7 +59,9 @@ import Testing
         #expect(fixture.bucket.texts() == ["a", "ac", "b"] && other.texts() == ["ab3"])
     }
 
-    @Test("an entry that is not written during the walk is seen exactly once", arguments: [hnk_list_order.byKey, .byAccess])
+    @Test(
+        "an entry that is not written during the walk is seen exactly once",
+        arguments: [hnk_list_order.byKey, .byAccess])
     func whileWriting(order: hnk_list_order) throws {
         let fixture = try Fixture()
         let kept = (0..<1_000).map { [UInt8($0 >> 8), UInt8($0 & 0xFF), 0] }

@@ -62,7 +62,8 @@ import Testing
     /// Forty keys of all kinds that share prefixes.
     private static let keys: [[UInt8]] = {
         let long = sample(2_000, seed: 40)
-        return (0..<24).map { [UInt8($0 % 3), UInt8($0)] } + [490, 491, 492, 505, 506, 507, 508, 511, 900, 2_000].map { Array(long.prefix($0)) }
+        return (0..<24).map { [UInt8($0 % 3), UInt8($0)] }
+            + [490, 491, 492, 505, 506, 507, 508, 511, 900, 2_000].map { Array(long.prefix($0)) }
             + (0..<6).map { Array(long.prefix(600)) + [UInt8($0)] }
     }()
 
@@ -96,7 +97,8 @@ import Testing
                 #expect(bucket.removeAll() == .ok, at)
                 model.entries = []
             case 87..<92:
-                model.capacity = [.max, .max, 100_000, 30_000, 12_000, 5_000, 0].randomElement(using: &generator) ?? .max
+                model.capacity =
+                    [.max, .max, 100_000, 30_000, 12_000, 5_000, 0].randomElement(using: &generator) ?? .max
                 model.entriesMax = [0, 0, 30, 10, 1].randomElement(using: &generator) ?? 0
                 let status = bucket.configure {
                     $0.fields = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES
@@ -108,7 +110,10 @@ import Testing
                 model.evict()
             case 92..<96:
                 let batch = (0..<6).map { number in
-                    (key: Self.keys.randomElement(using: &generator) ?? [], value: sample(number * 900, seed: UInt64(step)))
+                    (
+                        key: Self.keys.randomElement(using: &generator) ?? [],
+                        value: sample(number * 900, seed: UInt64(step))
+                    )
                 }
                 let expected = batch.map { model.set($0.key, $0.value) }
                 let (status, each) = store.apply(

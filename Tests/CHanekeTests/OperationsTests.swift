@@ -46,7 +46,8 @@ import Testing
         let fixture = try Fixture { $0.blob_threshold_bytes = 1_000 }
         #expect(fixture.bucket.set("old", sample(3_000)) == .ok)
         let (status, each) = fixture.store.apply([
-            Step(bucket: fixture.bucket, kind: .set, key: [1], value: sample(2_000)), .set("x", "1", in: fixture.bucket),
+            Step(bucket: fixture.bucket, kind: .set, key: [1], value: sample(2_000)),
+            .set("x", "1", in: fixture.bucket),
             .removeAll(in: fixture.bucket), .set("x", "2", in: fixture.bucket),
             Step(bucket: fixture.bucket, kind: .set, key: [1], value: sample(4_000)),
         ])

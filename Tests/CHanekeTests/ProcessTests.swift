@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Several processes on one directory, some of them killed.
-@Suite(.serialized, .enabled(if: Child.isAvailable, "needs a C compiler"))
+@Suite(.serialized, .enabled(if: Child.writer.isAvailable, "needs a C compiler"))
 struct ProcessTests {
     private static let isLong = ProcessInfo.processInfo.environment["HANEKE_LONG"] != nil
     private static let rounds = isLong ? 50 : 20
@@ -18,7 +18,9 @@ struct ProcessTests {
         return (store, bucket)
     }
 
-    private static func key(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: (number % 150).littleEndian) { [UInt8]($0) } }
+    private static func key(_ number: UInt64) -> [UInt8] {
+        withUnsafeBytes(of: (number % 150).littleEndian) { [UInt8]($0) }
+    }
 
     private static func value(_ number: UInt64) -> [UInt8] {
         let word = withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) }
@@ -26,7 +28,7 @@ struct ProcessTests {
         return [UInt8]((0..<words).map { _ in word }.joined())
     }
 
-    /// Whether a read gives what the child may have written there: n, or n's successor whose line it did not come to write.
+    /// Whether a read gives what the child may have written: n, or the successor whose line it did not come to write.
     private static func isRight(_ answer: Answer, _ number: UInt64, last: UInt64) -> Bool {
         answer == .value(value(number)) || key(last + 1) == key(number) && answer == .value(value(last + 1))
     }
@@ -42,7 +44,7 @@ struct ProcessTests {
             let open = isShared ? try Self.open(path) : nil
             let first = written.last.map { $0 + 1 } ?? 0
             var reads = 0
-            let numbers = try Child.killed(
+            let numbers = try Child.writer.killed(
                 ["write", path, "\(first)"], afterLines: Int.random(in: 1...200, using: &generator)
             ) {
                 // The parent reads what is there while the child writes: whole values only.
@@ -60,7 +62,8 @@ struct ProcessTests {
             let last = try #require(written.last)
             if let (store, bucket) = open {
                 for number in written.suffix(99) {
-                    #expect(Self.isRight(bucket.get(Self.key(number), HNK_GET_QUIET), number, last: last), "round \(round)")
+                    #expect(
+                        Self.isRight(bucket.get(Self.key(number), HNK_GET_QUIET), number, last: last), "round \(round)")
                 }
                 let (_, found) = store.verify()
                 #expect(
@@ -89,7 +92,7 @@ struct ProcessTests {
         do {
             let (store, bucket) = try Self.open(path)
             #expect(bucket.set("mine", sample(8_000)) == .ok)
-            _ = try Child.killed(["write", path, "0"], afterLines: 20) {}
+            _ = try Child.writer.killed(["write", path, "0"], afterLines: 20) {}
             // As if it had been killed between placing a file and committing its record, and while writing one.
             let blob = try #require(Files.blobs(in: path).first)
             try FileManager.default.createDirectory(atPath: path + "/blobs/c8", withIntermediateDirectories: true)
@@ -108,18 +111,19 @@ struct ProcessTests {
     @Test("handles inherited by fork are refused in the child, and the parent goes on")
     func fork() throws {
         let directory = try TemporaryDirectory()
-        let (status, output) = try Child.run(["fork", directory.path("store")])
+        let (status, output) = try Child.writer.run(["fork", directory.path("store")])
         #expect(status == 0, "\(output)")
         let (store, bucket) = try Self.open(directory.path("store"))
         #expect(bucket.get("key") == .text("value"))
         store.expectSound()
     }
 
-    @Test("a limit of the file size is a full disk: no signal, no wrong byte, and writes go on when it is lifted",
-          arguments: [100_000, 300_000, 2_000_000])
+    @Test(
+        "a limit of the file size is a full disk: no signal, no wrong byte, and writes go on when it is lifted",
+        arguments: [100_000, 300_000, 2_000_000])
     func fileSizeLimit(bytes: Int) throws {
         let directory = try TemporaryDirectory()
-        let (status, output) = try Child.run(["limit", directory.path("store"), "\(bytes)"])
+        let (status, output) = try Child.writer.run(["limit", directory.path("store"), "\(bytes)"])
         #expect(status == 0, "\(output)")
         let store = try Store(directory.path("store"))
         #expect(try store.bucket("limited").get("after") == .text("all"))

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct RecordTests {
-    /// Around nothing, LMDB's border between leaf and overflow pages (a key of three bytes), whole pages, and the blob threshold.
+    /// Around nothing, LMDB's border between leaf and overflow pages (for a key of three bytes), whole pages, and the
+    /// blob threshold.
     static let valueSizes: [Int] =
         [0, 1, 2, 100] + Array(1_946...1_960) + [4_007, 4_008, 4_009, 8_104, 8_105]
         + [65_535, 65_536, 65_537, 262_143, 262_144, 262_145, 5_000_000]

@@ -50,7 +50,8 @@ import Testing
                     case 13:
                         let steps = (0..<4).map { offset in
                             let other = (number + offset) % 100
-                            return Step(bucket: bucket, kind: .set, key: Self.key(other), value: Self.value(other, version))
+                            return Step(
+                                bucket: bucket, kind: .set, key: Self.key(other), value: Self.value(other, version))
                         }
                         #expect(store.apply(steps).status == .ok)
                     default: #expect(bucket.set(Self.key(number), Self.value(number, version)) == .ok)
@@ -112,7 +113,9 @@ import Testing
                         }
                         let status = bucket.set(Self.key(thread), Self.value(thread, round))
                         #expect(status == .ok || status == .notFound)
-                        if case .value(let bytes) = bucket.get(Self.key(thread)) { #expect(Self.isWhole(bytes, thread)) }
+                        if case .value(let bytes) = bucket.get(Self.key(thread)) {
+                            #expect(Self.isWhole(bytes, thread))
+                        }
                         if round % 10 == thread { _ = store.drop("shared") }
                     }
                 }

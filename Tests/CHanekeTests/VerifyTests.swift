@@ -25,7 +25,8 @@ import Testing
     @Test("progress is told now and then, and may stop the work")
     func progress() throws {
         let fixture = try Fixture()
-        try fixture.store.setAll((0..<1_000).map { ([UInt8($0 >> 8), UInt8($0 & 0xFF)], sample(10)) }, in: fixture.bucket)
+        try fixture.store.setAll(
+            (0..<1_000).map { ([UInt8($0 >> 8), UInt8($0 & 0xFF)], sample(10)) }, in: fixture.bucket)
         let all = Calls()
         let (status, found) = Self.verify(fixture, all)
         #expect(status == .ok && found.entries == 1_000 && found.bytes == 10_000)

@@ -18,7 +18,9 @@ import Testing
         return writer
     }
 
-    @Test("pieces make one value: a row up to the threshold, a blob above it", arguments: [0, 1, 999, 1_000, 1_001, 40_000])
+    @Test(
+        "pieces make one value: a row up to the threshold, a blob above it",
+        arguments: [0, 1, 999, 1_000, 1_001, 40_000])
     func pieces(size: Int) throws {
         let fixture = try Fixture { $0.blob_threshold_bytes = 1_000 }
         #expect(fixture.bucket.set([1], "old") == .ok)
@@ -73,7 +75,8 @@ import Testing
         fixture.store.expectSound()
     }
 
-    @Test("a writer of a bucket that was dropped meanwhile answers not found and leaves nothing", arguments: [10, 40_000])
+    @Test(
+        "a writer of a bucket that was dropped meanwhile answers not found and leaves nothing", arguments: [10, 40_000])
     func dropped(size: Int) throws {
         let fixture = try Fixture { $0.blob_threshold_bytes = 1_000 }
         let writer = try Self.begin(fixture.bucket)
@@ -100,7 +103,9 @@ import Testing
     func evictedBlobs() throws {
         let unit = Charge.of(keyBytes: 1, valueBytes: 5_000, isBlob: true)
         let fixture = try Fixture(capacity: 5 * unit) { $0.blob_threshold_bytes = 1_000 }
-        for number in 0..<20 { #expect(fixture.bucket.set([UInt8(number)], sample(5_000, seed: UInt64(number))) == .ok) }
+        for number in 0..<20 {
+            #expect(fixture.bucket.set([UInt8(number)], sample(5_000, seed: UInt64(number))) == .ok)
+        }
         #expect(fixture.bucket.keys() == (15..<20).map { [UInt8($0)] })
         #expect(Files.blobs(in: fixture.directory.path).count == 5)
         fixture.store.expectSound()

@@ -1,7 +1,7 @@
 /* child.c: what tests let another process do with a store: write until killed, use handles after fork(), fill a disk.
  *
- *     child write DIRECTORY FIRST    sets key n % 150 to a value that tells n, from n = FIRST on, printing n when it is set
- *     child fork DIRECTORY           uses inherited handles in a forked child; exit status 0 if all answered as they should
+ *     child write DIRECTORY FIRST    sets key n % 150 to a value that tells n, from FIRST on, and prints n when it is set
+ *     child fork DIRECTORY           uses inherited handles in a forked child; exit status 0 if they answered as they should
  *     child limit DIRECTORY BYTES    writes under a limit of the file size, which shows as a full disk
  */
 #include <haneke.h>
@@ -71,7 +71,7 @@ static void write_until_killed(const char *directory, uint64_t n)
     }
 }
 
-/* In the child of fork(): every call on an inherited handle is refused, and the parent's table of readers is left alone. */
+/* In the child of fork(): every call on an inherited handle is refused, and what is the parent's is left alone. */
 static void use_inherited(
     const char *directory, hnk_store *store, hnk_bucket *bucket, hnk_lease *lease, hnk_list *list, hnk_writer *writer)
 {

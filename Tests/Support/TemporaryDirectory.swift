@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of a test's own. It goes, with all that is in it, when the last reference does.
+/// A directory of a test's own, which goes with all that is in it when the last reference does.
 public final class TemporaryDirectory: Sendable {
     /// Its path, symbolic links resolved.
     public let path: String

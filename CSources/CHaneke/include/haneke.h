@@ -589,7 +589,7 @@ typedef struct hnk_verification {
 typedef int (*hnk_progress)(void *HNK_NULLABLE context, uint64_t entries_done, uint64_t entries_all);
 
 /* Reads every record, value and blob of one bucket, or with `bucket` NULL of the whole store, and checks every
- * invariant of docs/DISK_FORMAT.md. Changes nothing; entries found damaged are marked for removal by the next write.
+ * invariant of docs/DISK_FORMAT.md. Changes nothing; what is found damaged is removed or repaired by the next write.
  * HNK_DAMAGED if any fault was found. Cost: reads everything, about 300 ms per GiB when warm. A snapshot is held
  * meanwhile. Errors: HNK_DAMAGED, HNK_ERROR_CANCELLED, _READERS_FULL, _FORKED, _IO, _MEMORY. */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_verify(

@@ -46,6 +46,14 @@ bool hnk__bucket_row_holds(hnk_bytes bytes)
     return row_parse(bytes, &row, &name);
 }
 
+hnk_bytes hnk__bucket_row_name(hnk_bytes bytes)
+{
+    hnk__bucket_row row;
+    hnk_bytes name = { NULL, 0 };
+    row_parse(bytes, &row, &name);
+    return name;
+}
+
 hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out)
 {
     hnk_bytes name;

@@ -15,13 +15,34 @@ static uint32_t draw(hnk_store *store, uint32_t below)
     return (uint32_t)(((x * 2685821657736338717u) >> 32) * below >> 32);
 }
 
+/* Slots in use whose access time says "free" (a killed writer's, or of a damaged file) become "unknown": they go first. */
+hnk_status hnk__wake_slots(hnk__write *write, hnk__touched *in)
+{
+    hnk_status status = HNK_OK;
+    for (uint32_t slot = 0; slot < in->row.slots && status == HNK_OK; slot++) {
+        hnk__key key;
+        hnk_bytes row;
+        if (hnk__access_read(&in->bucket->access, slot) != 0)
+            continue;
+        hnk__key_slot(&key, in->bucket->id, slot);
+        status = hnk__row_get(write->txn, &key, &row);
+        if (status == HNK_OK && row.size > 0 && *(const uint8_t *)row.data == HNK_SLOT_USED)
+            hnk__access_stamp(&in->bucket->access, slot, 1);
+        if (status == HNK_NOT_FOUND)
+            status = HNK_OK;
+    }
+    return status;
+}
+
 /* The slot with the oldest access time among all, or UINT32_MAX. Free slots read 0. */
-static uint32_t oldest_of_all(hnk__touched *in, uint32_t keep)
+static uint32_t oldest_of_all(hnk__touched *in, uint32_t keep, uint64_t *out_used)
 {
     uint32_t oldest = UINT32_MAX;
     uint64_t oldest_stamp = UINT64_MAX;
+    *out_used = 0;
     for (uint32_t slot = 0; slot < in->row.slots; slot++) {
         uint64_t stamp = hnk__access_read(&in->bucket->access, slot);
+        *out_used += stamp != 0;
         if (stamp != 0 && stamp < oldest_stamp && slot != keep) {
             oldest = slot;
             oldest_stamp = stamp;
@@ -86,9 +107,16 @@ static hnk_status any_slot(hnk__write *write, hnk__touched *in, uint32_t keep, u
 static hnk_status choose(hnk__write *write, hnk__touched *in, uint32_t keep, hnk__key *out)
 {
     for (;;) {
-        uint32_t slot = in->row.slots <= HNK_EXACT_SLOTS_MAX ? oldest_of_all(in, keep)
+        uint64_t used = in->row.entries;
+        uint32_t slot = in->row.slots <= HNK_EXACT_SLOTS_MAX ? oldest_of_all(in, keep, &used)
                                                              : oldest_of_sample(write->store, in, keep);
         hnk_status status;
+        if (used < in->row.entries && !in->woken) { /* entries without a time: it was lost */
+            in->woken = true;
+            if ((status = hnk__wake_slots(write, in)) != HNK_OK)
+                return status;
+            continue;
+        }
         if (slot == UINT32_MAX && (status = any_slot(write, in, keep, &slot)) != HNK_OK)
             return status;
         status = key_of_slot(write, in, slot, out);

@@ -328,6 +328,7 @@ struct hnk_lease {
     hnk_lease *next, *previous; /* of the separate ones, in store->separate */
     bool separate;             /* allocated by itself; those of the pool lie in store->leases */
     void *copies;              /* of a blob's key and metadata, whose pages are not pinned */
+    uint8_t raw_key[HNK_KEY_RAW_MAX_BYTES];
 };
 
 /* write.c: one write transaction ----------------------------------------------------------------------------------- */
@@ -339,6 +340,7 @@ typedef struct hnk__touched {
     hnk__bucket_row row;
     bool dropped;           /* its row was deleted: it is not written back */
     bool repaired;          /* by an eviction of this transaction */
+    bool woken;             /* likewise */
     bool retained;          /* nobody but this transaction may have it open */
 } hnk__touched;
 
@@ -384,6 +386,8 @@ hnk_status hnk__operation_check(const hnk_store *store, const hnk_operation *ope
 /* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot
  * that stays, or UINT32_MAX. */
 hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep);
+/* Gives slots in use whose access time is lost the time "unknown". Cost: a lookup for each slot without a time. */
+hnk_status hnk__wake_slots(hnk__write *write, hnk__touched *in);
 /* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
 hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes);
 
@@ -480,6 +484,7 @@ static inline hnk_status hnk__store_check(const hnk_store *store)
 hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out);
 hnk_status hnk__bucket_row_put(hnk__txn *txn, const hnk_bucket *bucket, const hnk__bucket_row *row);
 bool hnk__bucket_row_holds(hnk_bytes row);
+hnk_bytes hnk__bucket_row_name(hnk_bytes row); /* of one that holds */
 void hnk__bucket_row_begin(hnk__bucket_row *out, uint64_t made_at_ms); /* that of a new bucket */
 /* Writes a bucket's row under a name it does not have open. */
 hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes name, const hnk__bucket_row *row);

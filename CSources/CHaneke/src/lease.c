@@ -22,6 +22,16 @@ static hnk_status unpin_pages(hnk_lease *lease)
     return HNK_OK;
 }
 
+/* A raw key stands in the caller's memory; a whole one in the record, which is pinned. */
+static void keep_raw_key(hnk_lease *lease)
+{
+    hnk__record *record = &lease->found.record;
+    if ((record->header.flags & HNK_RECORD_LONG_KEY) != 0)
+        return;
+    memcpy(lease->raw_key, record->key.data, record->key.size);
+    record->key.data = lease->raw_key;
+}
+
 static hnk_status lease_apart(hnk_store *store, const hnk__found *found, hnk_lease **out)
 {
     hnk_lease *lease = calloc(1, sizeof *lease);
@@ -63,6 +73,8 @@ hnk_status hnk_bucket_get(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk
         hnk__found_end(&found);
         return status;
     }
+    if (!lease->separate || lease->copies == NULL)
+        keep_raw_key(lease);
     atomic_store_explicit(&lease->since_ns, hnk__now_ns(false), memory_order_relaxed);
     *out_lease = lease;
     return HNK_OK;

@@ -160,6 +160,7 @@ hnk_status hnk_store_apply(
 {
     hnk_status one = HNK_OK, *refusals = count <= 1 ? &one : NULL;
     hnk_status status;
+    hnk_error detail; /* the caller's stays untouched if the second attempt succeeds */
 
     assert(store != NULL);
     if ((status = hnk__store_check(store)) != HNK_OK)
@@ -176,9 +177,12 @@ hnk_status hnk_store_apply(
     uint64_t shortage = written == 0 ? 0 : hnk__environment_shortage(store->environment, written); /* 0: no set */
     if (shortage > 0)
         (void)!make_room(store, operations, count, shortage); /* failing, the attempt itself will tell */
-    status = apply_once(store, operations, count, refusals, error);
-    if (status == HNK_ERROR_DISK_FULL && make_room(store, operations, count, 2 * all_bytes(operations, count)) == HNK_OK)
-        status = apply_once(store, operations, count, refusals, error);
+    status = apply_once(store, operations, count, refusals, &detail);
+    if (status == HNK_ERROR_DISK_FULL &&
+        make_room(store, operations, count, 2 * all_bytes(operations, count)) == HNK_OK)
+        status = apply_once(store, operations, count, refusals, &detail);
+    if (status != HNK_OK && error != NULL)
+        *error = detail;
     if (status == HNK_OK && out_statuses != NULL)
         memcpy(out_statuses, refusals, count * sizeof *refusals);
     if (refusals != &one)
@@ -246,7 +250,7 @@ static hnk_status pick_some(
         const uint8_t *stored = (const uint8_t *)name.data + HNK_PREFIX_BYTES;
         size_t stored_bytes = name.size - HNK_PREFIX_BYTES;
         size_t comparable = prefix.size < HNK_KEY_HEAD_BYTES ? prefix.size : HNK_KEY_HEAD_BYTES;
-        if (stored_bytes < comparable || memcmp(stored, prefix.data, comparable) != 0)
+        if (stored_bytes < comparable || (comparable > 0 && memcmp(stored, prefix.data, comparable) != 0))
             break;
         hnk__record record;
         bool sound = hnk__record_parse(&record, name, row);

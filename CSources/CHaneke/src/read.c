@@ -83,6 +83,8 @@ static hnk_status locate(hnk_bucket *bucket, const hnk__key *row_key, hnk_bytes 
         return HNK_DAMAGED;
     if ((out->record.header.flags & HNK_RECORD_LONG_KEY) != 0 && !same_bytes(out->record.key, key))
         return HNK_NOT_FOUND; /* two keys with one digest: a miss, never the other's value */
+    if ((out->record.header.flags & HNK_RECORD_LONG_KEY) == 0)
+        out->record.key = key; /* the caller's bytes, not our copy of them, which goes with our stack */
     out->row_key_bytes = row_key->size;
     out->row_bytes = row.size;
     out->accessed_ns = hnk__access_read(&bucket->access, out->record.header.slot);
@@ -103,7 +105,8 @@ static hnk_status find_once(hnk_bucket *bucket, const hnk__key *row_key, hnk_byt
     if ((status = locate(bucket, row_key, key, out)) != HNK_OK)
         goto done;
     if (out->expired && (flags & HNK_GET_EXPIRED) == 0) {
-        status = HNK_EXPIRED;
+        /* Proven first: a damaged lifetime must not keep a record that no read looks at again. */
+        status = hnk__record_header_holds(&out->record) ? HNK_EXPIRED : HNK_DAMAGED;
         goto done;
     }
     if ((out->record.header.flags & HNK_RECORD_BLOB) != 0 && (status = map_blob(bucket, out)) != HNK_OK)

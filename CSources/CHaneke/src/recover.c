@@ -15,6 +15,7 @@ struct judgement {
     bool has_store_row;
     uint32_t format_version;
     uint64_t bad_rows;
+    uint64_t names; /* a digest for each bucket's row less one for each name: zero if they name each other */
 };
 
 static bool record_holds(hnk_bytes key, hnk_bytes row)
@@ -31,6 +32,18 @@ static bool is_store_row(hnk_bytes key, hnk_bytes row)
            memcmp(row.data, "HNKSTORE", 8) == 0;
 }
 
+static hnk_bytes name_of(hnk_bytes key)
+{
+    if (key.size <= HNK_PREFIX_BYTES)
+        return (hnk_bytes){ NULL, 0 };
+    return (hnk_bytes){ (const char *)key.data + HNK_PREFIX_BYTES, key.size - HNK_PREFIX_BYTES };
+}
+
+static uint64_t name_digest(hnk_bytes name, uint32_t id)
+{
+    return hnk__digest(name.data, name.size, (uint64_t)id + 1);
+}
+
 static hnk_status judge_row(void *context, hnk_bytes key, hnk_bytes row)
 {
     struct judgement *judgement = context;
@@ -42,7 +55,15 @@ static hnk_status judge_row(void *context, hnk_bytes key, hnk_bytes row)
         judgement->has_store_row = true;
         judgement->format_version = store_row.format_version;
     } else if (table == HNK_TABLE_BUCKET) {
-        judgement->bad_rows += !hnk__bucket_row_holds(row);
+        if (hnk__bucket_row_holds(row))
+            judgement->names += name_digest(hnk__bucket_row_name(row), hnk__key_bucket_id(key.data));
+        else
+            judgement->bad_rows++;
+    } else if (table == HNK_TABLE_NAME) {
+        uint32_t id = 0;
+        memcpy(&id, row.data, row.size < sizeof id ? row.size : sizeof id);
+        judgement->bad_rows += row.size != sizeof id;
+        judgement->names -= name_digest(name_of(key), id);
     } else if (table == HNK_TABLE_RECORD && judgement->proves_digests) {
         judgement->bad_rows += !record_holds(key, row);
     }
@@ -58,15 +79,17 @@ struct salvage {
     bool records;         /* second pass */
     uint64_t bytes;       /* written since the last commit */
     uint32_t largest_id;
+    uint32_t looked_up;   /* the bucket asked for last, and whether it has a row */
+    bool has_bucket;
     hnk__store_row store_row;
     bool has_store_row;
 };
 
 enum { COMMIT_BYTES = 16 << 20 }; /* dirty pages held in memory between commits */
 
-static hnk_status keep_row(struct salvage *salvage, hnk_bytes key, hnk_bytes row)
+/* Opens a transaction for the next rows, committing one that has grown large. */
+static hnk_status salvage_begin(struct salvage *salvage)
 {
-    hnk__key row_key;
     hnk_status status = HNK_OK;
 
     if (salvage->open && salvage->bytes >= COMMIT_BYTES) {
@@ -78,12 +101,83 @@ static hnk_status keep_row(struct salvage *salvage, hnk_bytes key, hnk_bytes row
         salvage->open = status == HNK_OK;
         salvage->bytes = 0;
     }
-    if (status != HNK_OK)
+    return status;
+}
+
+static hnk_status keep_row(struct salvage *salvage, hnk_bytes key, hnk_bytes row)
+{
+    hnk__key row_key;
+    hnk_status status;
+
+    if ((status = salvage_begin(salvage)) != HNK_OK)
         return status;
     row_key.size = (uint16_t)key.size;
     memcpy(row_key.bytes, key.data, key.size);
     salvage->bytes += key.size + row.size;
     return hnk__row_put(salvage->write.txn, &row_key, row);
+}
+
+/* Whether a bucket's row has been kept. Records come by bucket, so the last answer is mostly the next one too. */
+static hnk_status has_bucket(struct salvage *salvage, uint32_t id, bool *out)
+{
+    hnk__key key;
+    hnk_bytes row;
+    hnk_status status;
+
+    if (id != salvage->looked_up) {
+        if ((status = salvage_begin(salvage)) != HNK_OK)
+            return status;
+        hnk__key_row(&key, HNK_TABLE_BUCKET, id, (hnk_bytes){ NULL, 0 });
+        status = hnk__row_get(salvage->write.txn, &key, &row);
+        if (status != HNK_OK && status != HNK_NOT_FOUND)
+            return status;
+        salvage->looked_up = id;
+        salvage->has_bucket = status == HNK_OK;
+    }
+    *out = salvage->has_bucket;
+    return HNK_OK;
+}
+
+/* Keeps a bucket's row, and the name that stands in it. */
+static hnk_status keep_bucket(struct salvage *salvage, hnk_bytes key, hnk_bytes row)
+{
+    uint32_t id = hnk__key_bucket_id(key.data);
+    hnk__key name;
+    hnk_status status;
+
+    if (key.size != HNK_PREFIX_BYTES || id == 0 || !hnk__bucket_row_holds(row))
+        return HNK_OK;
+    if ((status = keep_row(salvage, key, row)) != HNK_OK)
+        return status;
+    if (id > salvage->largest_id)
+        salvage->largest_id = id;
+    salvage->looked_up = 0;
+    hnk__key_row(&name, HNK_TABLE_NAME, 0, hnk__bucket_row_name(row));
+    return hnk__row_put(salvage->write.txn, &name, (hnk_bytes){ &id, sizeof id });
+}
+
+/* Keeps a name whose bucket's row is lost; match_names() gives it a new one. */
+static hnk_status keep_name(struct salvage *salvage, hnk_bytes key, hnk_bytes row)
+{
+    hnk__key name;
+    hnk_bytes kept;
+    bool found;
+    uint32_t id;
+    hnk_status status;
+
+    if (row.size != sizeof id || key.size - HNK_PREFIX_BYTES > HNK_BUCKET_NAME_MAX_BYTES)
+        return HNK_OK;
+    memcpy(&id, row.data, sizeof id);
+    if (id == 0 || id > HNK_BUCKET_ID_MAX)
+        return HNK_OK;
+    if ((status = salvage_begin(salvage)) != HNK_OK || (status = has_bucket(salvage, id, &found)) != HNK_OK || found)
+        return status;
+    hnk__key_row(&name, HNK_TABLE_NAME, 0, name_of(key));
+    if (hnk__row_get(salvage->write.txn, &name, &kept) == HNK_OK) /* a bucket's row says otherwise, and has a digest */
+        return HNK_OK;
+    if (id > salvage->largest_id)
+        salvage->largest_id = id;
+    return keep_row(salvage, key, row);
 }
 
 static hnk_status end_pass(struct salvage *salvage, hnk_status status)
@@ -97,7 +191,8 @@ static hnk_status end_pass(struct salvage *salvage, hnk_status status)
 static hnk_status salvage_row(void *context, hnk_bytes key, hnk_bytes row)
 {
     struct salvage *salvage = context;
-    uint32_t id;
+    bool found;
+    hnk_status status;
 
     if (key.size < HNK_PREFIX_BYTES || key.size > HNK_ROW_KEY_MAX_BYTES)
         return HNK_OK;
@@ -105,8 +200,8 @@ static hnk_status salvage_row(void *context, hnk_bytes key, hnk_bytes row)
     if (salvage->records) {
         if (table != HNK_TABLE_RECORD || !record_holds(key, row))
             return HNK_OK;
-        id = hnk__key_bucket_id(key.data);
-        return id <= salvage->largest_id ? keep_row(salvage, key, row) : HNK_OK;
+        status = has_bucket(salvage, hnk__key_bucket_id(key.data), &found);
+        return status == HNK_OK && found ? keep_row(salvage, key, row) : status;
     }
     switch (table) {
     case HNK_TABLE_STORE:
@@ -116,27 +211,15 @@ static hnk_status salvage_row(void *context, hnk_bytes key, hnk_bytes row)
         }
         return HNK_OK;
     case HNK_TABLE_BUCKET:
-        id = hnk__key_bucket_id(key.data);
-        if (key.size != HNK_PREFIX_BYTES || !hnk__bucket_row_holds(row))
-            return HNK_OK;
-        break;
+        return keep_bucket(salvage, key, row);
     case HNK_TABLE_NAME:
-        if (row.size != sizeof id)
-            return HNK_OK;
-        memcpy(&id, row.data, sizeof id);
-        if (id == 0 || id > HNK_BUCKET_ID_MAX)
-            return HNK_OK;
-        break;
+        return keep_name(salvage, key, row);
     default:
         return HNK_OK; /* slot rows are made anew from the records */
     }
-    if (id > salvage->largest_id)
-        salvage->largest_id = id;
-    return keep_row(salvage, key, row);
 }
 
-/* After the first pass: names and rows must match. A name without its row gets a new one, a row without its name
- * loses all. */
+/* After the first pass: a name without its row gets a new one. */
 static hnk_status match_names(struct salvage *salvage)
 {
     hnk__write write;
@@ -229,6 +312,7 @@ static hnk_status salvage(hnk_store *store, hnk_error *error)
         return HNK_OK;
     if (status == HNK_OK && (status = match_names(&salvage)) == HNK_OK) {
         salvage.records = true;
+        salvage.looked_up = 0;
         status = hnk__pages_walk(path, salvage_row, &salvage, &report);
         status = end_pass(&salvage, status);
     }
@@ -255,12 +339,13 @@ hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
     if (judgement.has_store_row && judgement.format_version > HNK_FORMAT_VERSION)
         return hnk__fail(error, HNK_ERROR_NEWER_FORMAT, 0, "%s has format %u", path, judgement.format_version);
 
-    bool sound = status == HNK_OK && report.sound && judgement.bad_rows == 0;
+    bool sound = status == HNK_OK && report.sound && judgement.bad_rows == 0 && judgement.names == 0 &&
+                 (judgement.has_store_row || report.rows == 0);
     if (sound && !(trust == HNK_TRUST_CRASHED && store->options.damage_policy == HNK_DAMAGE_DISCARD))
         return open_environment(store, error);
     if (store->options.damage_policy == HNK_DAMAGE_REFUSE)
         return hnk__fail(error, HNK_ERROR_DAMAGED_STORE, 0, "%s (%s)", path,
-                         report.sound ? "records fail their digests" : report.fault);
+                         report.sound ? "rows fail their digests or are missing" : report.fault);
     return salvage(store, error);
 }
 
@@ -289,25 +374,6 @@ static bool is_named(void *context, hnk__blob_name name, uint64_t size)
     return hnk__blob_is_named(write->txn, name, size);
 }
 
-/* Slots in use whose access time a killed writer left at "free" would never be evicted: they become "unknown". */
-static hnk_status wake_slots(hnk__write *write, hnk__touched *in)
-{
-    hnk_status status = HNK_OK;
-    for (uint32_t slot = 0; slot < in->row.slots && status == HNK_OK; slot++) {
-        hnk__key key;
-        hnk_bytes row;
-        if (hnk__access_read(&in->bucket->access, slot) != 0)
-            continue;
-        hnk__key_slot(&key, in->bucket->id, slot);
-        status = hnk__row_get(write->txn, &key, &row);
-        if (status == HNK_OK && row.size > 0 && *(const uint8_t *)row.data == HNK_SLOT_USED)
-            hnk__access_stamp(&in->bucket->access, slot, 1);
-        if (status == HNK_NOT_FOUND)
-            status = HNK_OK;
-    }
-    return status;
-}
-
 static hnk_status put_bucket_in_order(hnk_store *store, hnk_bytes name)
 {
     hnk_bucket_options options = HNK_BUCKET_OPTIONS_INIT;
@@ -326,7 +392,7 @@ static hnk_status put_bucket_in_order(hnk_store *store, hnk_bytes name)
             if (status == HNK_OK)
                 status = hnk__evict_for(&write, in, 0, 0, UINT32_MAX);
             if (status == HNK_OK)
-                status = wake_slots(&write, in);
+                status = hnk__wake_slots(&write, in);
         }
         status = hnk__write_close(&write, status, NULL);
     }
@@ -340,7 +406,7 @@ hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *e
     hnk__write write;
     hnk_status status;
 
-    if (trust != HNK_TRUST_KILLED && trust != HNK_TRUST_CRASHED && trust != HNK_TRUST_LEFT)
+    if (trust == HNK_TRUST_SHARED || trust == HNK_TRUST_CLEAN)
         return HNK_OK;
     for (status = hnk_store_next_bucket(store, NULL, &name); status == HNK_OK;
          status = hnk_store_next_bucket(store, &name, &name))

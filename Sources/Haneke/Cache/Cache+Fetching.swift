@@ -110,20 +110,18 @@ extension Cache {
     // MARK: What all of them come to
 
     func fetch(key: String, loader: Loader<T>?, _ request: FetchRequest<T>) -> Fetch<T> {
+        if request.policy.kind != .reload, let value = valueInMemory(key, formatName: request.formatName) {
+            request.success?(value)
+            return Fetch(value, source: .memory)
+        }
         let callbackQueue = request.callbackQueue ?? callbackQueue
         let core: FetchCore<T>
         do throws(HanekeError) {
             let storage = try storage(request.formatName)
             let key = try CacheKey(checking: key)
-            if request.policy.kind != .reload, let value = storage.valueInMemory(key) {
-                core = FetchCore(
-                    settled: .success(.init(value: value, source: .memory)), observers: request.observers,
-                    callbackQueue: callbackQueue)
-            } else {
-                core = storage.fetch(
-                    key, loader: loader, policy: request.policy, observers: request.observers,
-                    callbackQueue: callbackQueue)
-            }
+            core = storage.fetch(
+                key, loader: loader, policy: request.policy, observers: request.observers,
+                callbackQueue: callbackQueue)
         } catch {
             core = FetchCore(settled: .failure(error), observers: request.observers, callbackQueue: callbackQueue)
         }

@@ -85,7 +85,7 @@ extension Cache {
 extension FormatStorage {
     /// Where the value is, without using it.
     func tier(of key: CacheKey) -> CacheTier {
-        if memory.contains(key) { return .memory }
+        if isInMemory(key) { return .memory }
         switch pending(key) {
         case .remove: return .none
         case .set(let pending):

@@ -84,24 +84,25 @@ extension Cache {
     private func set(_ value: T, key: String, lifetime: Duration?, _ request: FetchRequest<T>) -> Setting<T> {
         let callbackQueue = request.callbackQueue ?? callbackQueue
         let link = PendingLink()
-        let core: FetchCore<T>
+        let fetch: Fetch<T>
         do throws(HanekeError) {
             let storage = try storage(request.formatName)
             let key = try CacheKey(checking: key)
             if storage.format.isIdentity {
                 link.connect(storage.store(value, key: key, lifetime: lifetime))
-                core = FetchCore(
-                    settled: .success(.init(value: value, source: .fetcher)), observers: request.observers,
-                    callbackQueue: callbackQueue)
+                request.success?(value)
+                fetch = Fetch(value, source: .fetcher)
             } else {
-                core = storage.set(
-                    value, key: key, lifetime: lifetime, link: link, observers: request.observers,
-                    callbackQueue: callbackQueue)
+                fetch = Fetch(
+                    storage.set(
+                        value, key: key, lifetime: lifetime, link: link, observers: request.observers,
+                        callbackQueue: callbackQueue))
             }
         } catch {
-            core = FetchCore(settled: .failure(error), observers: request.observers, callbackQueue: callbackQueue)
+            fetch = Fetch(
+                FetchCore(settled: .failure(error), observers: request.observers, callbackQueue: callbackQueue))
         }
-        return Setting(fetch: Fetch(core), link: link, writes: disk?.writes)
+        return Setting(fetch: fetch, link: link, writes: disk?.writes)
     }
 
     /// Bytes of values on their way to the disk from which on ``Setting/value`` waits. Default 64 MiB.

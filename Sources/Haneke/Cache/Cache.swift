@@ -34,7 +34,8 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
     let counters = CacheCounters()
     private let clock: any MemoryCacheClock
     private let storages = Mutex<[CacheKey: Storage]>([:])
-    private let originalName = CacheKey(HanekeGlobals.Cache.OriginalFormatName)
+    /// The memory tiers of the formats: all that a hit needs.
+    private let tiers = Mutex<[CacheKey: MemoryTier]>([:])
 
     /// Opens a cache, or makes it.
     ///
@@ -100,12 +101,25 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
         return storages.withLock { storages in
             if let storage = storages[CacheKey(format.name)] { return (storage, false) }
             storages[CacheKey(format.name)] = fresh
+            tiers.withLock { $0[CacheKey(format.name)] = fresh.tier }
             return (fresh, true)
         }
     }
 
+    /// The value in memory, used now; nil if there is none, or no such format.
+    func valueInMemory(_ key: String, formatName: String) -> T? {
+        guard let tier = tiers.withLock({ $0[CacheKey(formatName)] }), let record = tier.use(CacheKey(key)) else {
+            return nil
+        }
+        // Sound: a format's storage fills its tier with entries of the cache's type alone.
+        return unsafeDowncast(record, to: MemoryEntry<T>.self).value
+    }
+
     /// Takes a format out of work.
     func takeStorage(_ formatName: String) -> Storage? {
-        storages.withLock { $0.removeValue(forKey: CacheKey(formatName)) }
+        storages.withLock { storages in
+            tiers.withLock { $0[CacheKey(formatName)] = nil }
+            return storages.removeValue(forKey: CacheKey(formatName))
+        }
     }
 }

@@ -16,7 +16,7 @@ extension FormatStorage {
             fetch: fetch, loader: policy.kind == .cacheOnly ? nil : loader, allowsStale: policy.allowsStale)
         let waiterID = locked { state -> Int? in
             // Again under the lock: a flight may have ended since the caller looked.
-            if policy.kind != .reload, memory.contains(key) { return nil }
+            if policy.kind != .reload, isInMemory(key) { return nil }
             if let id = state.flights.flightToJoin(key: key, policy: policy.kind) {
                 return state.flights.add(waiter, to: id)
             }

@@ -9,8 +9,6 @@ internal import Synchronization
 final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>: Sendable {
     /// What a value of unknown size counts in memory until its form as bytes is known. In bytes.
     static var assumedCost: Int { 1_024 }
-    /// So many uses are noted before the disk is told although there is nothing to write.
-    private static var notedUsesMax: Int { 1_024 }
 
     struct State: Sendable {
         var format: Format<Value>
@@ -19,30 +17,33 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
     }
 
     let name: String
-    let memory: MemoryCache<CacheKey, MemoryEntry<Value>>
+    let tier: MemoryTier
     let clock: any MemoryCacheClock
     let counters: CacheCounters
     private let disk: DiskTier?
     private let state: Mutex<State>
-    /// Whether there is a bucket that takes values: asked on every hit, so without the lock.
-    private let reachesDisk: Atomic<Bool>
-    private let notedUses = Mutex<[MemoryEntry<Value>]>([])
-    /// What left the memory tier under the lock, to be released after it.
-    private let departed = DepartedEntries<Value>()
 
     init(_ format: Format<Value>, disk: DiskTier?, clock: any MemoryCacheClock, counters: CacheCounters) {
         name = format.name
         self.clock = clock
         self.counters = counters
         self.disk = disk
-        memory = MemoryCache(
-            name: format.name, countLimit: format.memoryCountLimit, totalCostLimit: format.memoryCapacity, clock: clock)
+        tier = MemoryTier(
+            values: MemoryCache(
+                name: format.name, countLimit: format.memoryCountLimit, totalCostLimit: format.memoryCapacity,
+                clock: clock),
+            counters: counters, writes: disk?.writes)
         let bucket = disk.map { FormatBucket(name: format.name, store: $0.store, capacityBytes: format.diskCapacity) }
         state = Mutex(State(format: format, bucket: bucket))
-        reachesDisk = Atomic(bucket?.isWritable == true)
-        memory.reportsRemovals = true
-        memory.delegate = departed
+        reachesDisk = bucket?.isWritable == true
         disk?.writes.addUseSource(self)
+    }
+
+    private var memory: MemoryCache<CacheKey, MemoryRecord> { tier.values }
+
+    private var reachesDisk: Bool {
+        get { tier.reachesDisk.load(ordering: .relaxed) }
+        set { tier.reachesDisk.store(newValue, ordering: .relaxed) }
     }
 
     // MARK: The format
@@ -68,12 +69,12 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
             memory.totalCostLimit = format.memoryCapacity
         }
         try bucket?.setCapacity(format.diskCapacity)
-        reachesDisk.store(bucket?.isWritable == true, ordering: .relaxed)
+        reachesDisk = bucket?.isWritable == true
     }
 
     /// Lets the bucket go: nothing is written from now on, and no flight stores what it brings.
     func retire() -> FormatBucket? {
-        reachesDisk.store(false, ordering: .relaxed)
+        reachesDisk = false
         return locked { state in
             state.flights.supersedeAll()
             defer { state.bucket = nil }
@@ -86,11 +87,17 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
 
     /// The value in memory. A use of it.
     func valueInMemory(_ key: CacheKey) -> Value? {
-        guard let entry = memory.value(forKey: key) else { return nil }
-        counters.memoryHits.increment()
-        noteUse(entry)
-        return entry.value
+        tier.use(key).map { value(of: $0) }
     }
+
+    /// The value of a record of this format's memory tier.
+    func value(of record: MemoryRecord) -> Value {
+        // Only `insert` fills the tier, with entries of this type.
+        unsafeDowncast(record, to: MemoryEntry<Value>.self).value
+    }
+
+    /// Whether the key is in memory. No use of it.
+    func isInMemory(_ key: CacheKey) -> Bool { memory.contains(key) }
 
     /// What is pending for the key on its way to the disk.
     func pending(_ key: CacheKey) -> WriteQueue.Pending? {
@@ -111,7 +118,7 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
     @discardableResult
     func store(_ value: Value, key: CacheKey, lifetime: Duration?, _ state: State) -> (any PendingValue)? {
         let entry = insert(value, key: key, cost: value.memoryCost ?? Self.assumedCost, lifetime: lifetime)
-        guard let disk, let bucket = state.bucket, reachesDisk.load(ordering: .relaxed) else { return nil }
+        guard let disk, let bucket = state.bucket, reachesDisk else { return nil }
         let pending = PendingEntry(entry, format: state.format, storage: self)
         disk.writes.add(.set(pending), key: key, bucket: bucket)
         return pending
@@ -174,7 +181,7 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
     /// use the cache.
     func locked<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         let result = state.withLock { body(&$0) }
-        departed.release()
+        tier.releaseDeparted()
         return result
     }
 
@@ -191,25 +198,6 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
 
     // MARK: Uses
 
-    /// Has the disk hear, later, that the value was used now.
-    private func noteUse(_ entry: MemoryEntry<Value>) {
-        guard let disk, reachesDisk.load(ordering: .relaxed), !entry.staysOffDisk.load(ordering: .relaxed) else {
-            return
-        }
-        entry.lastUse.store(disk.writes.nextTick(), ordering: .relaxed)
-        guard !entry.isNoted.load(ordering: .relaxed), !entry.isNoted.exchange(true, ordering: .acquiringAndReleasing)
-        else { return }
-        note(entry)
-    }
-
-    private func note(_ entry: MemoryEntry<Value>) {
-        let count = notedUses.withLock { uses in
-            uses.append(entry)
-            return uses.count
-        }
-        if count == Self.notedUsesMax { disk?.writes.bringUses() }
-    }
-
     private struct Use: NotedUse {
         let entry: MemoryEntry<Value>
         let storage: FormatStorage
@@ -218,28 +206,23 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
 
         func valueToWriteAgain() -> (any PendingValue)? {
             storage.locked { state in
-                guard storage.reachesDisk.load(ordering: .relaxed), !entry.staysOffDisk.load(ordering: .relaxed),
+                guard storage.reachesDisk, !entry.staysOffDisk.load(ordering: .relaxed),
                     storage.memory.peek(entry.key) === entry
                 else { return nil }
                 return PendingEntry(entry, format: state.format, storage: storage)
             }
         }
 
-        func postpone() {
-            guard !entry.isNoted.exchange(true, ordering: .acquiringAndReleasing) else { return }
-            storage.note(entry)
-        }
+        func postpone() { storage.tier.note(entry) }
     }
 }
 
 extension FormatStorage: UseSource {
     func takeUses() -> [WriteQueue.Step] {
-        let entries = notedUses.withLock { uses in
-            defer { uses = [] }
-            return uses
-        }
-        guard let bucket, !entries.isEmpty else { return [] }
-        return entries.map { entry in
+        let records = tier.takeUses()
+        guard let bucket, !records.isEmpty else { return [] }
+        return records.map { record in
+            let entry = unsafeDowncast(record, to: MemoryEntry<Value>.self)
             // First the mark, then the moment: a use in between is noted again rather than lost.
             entry.isNoted.store(false, ordering: .sequentiallyConsistent)
             return WriteQueue.Step(

@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// A value in the memory tier, with what the disk tier wants to know of its use.
-final class MemoryEntry<Value: Sendable>: Sendable {
+/// What is known of a value in memory, whatever its type: so the memory tier is compiled for one type alone, and a hit
+/// does not ask the runtime for generic metadata.
+class MemoryRecord: @unchecked Sendable {
+    // Sendable: `let`s and atomics; the one subclass adds a `let` that is Sendable.
     let key: CacheKey
-    let value: Value
     /// When its lifetime ends, by the cache's clock; nil for never.
     let deadline: Duration?
 
@@ -14,9 +15,19 @@ final class MemoryEntry<Value: Sendable>: Sendable {
     /// Whether it has no record on disk and is to have none: the disk refused it, or it has no form as bytes.
     let staysOffDisk = Atomic(false)
 
-    init(key: CacheKey, value: Value, deadline: Duration?) {
+    fileprivate init(key: CacheKey, deadline: Duration?) {
         self.key = key
-        self.value = value
         self.deadline = deadline
+    }
+}
+
+/// A value in the memory tier.
+final class MemoryEntry<Value: Sendable>: MemoryRecord, @unchecked Sendable {
+    // Sendable: restated for the class it inherits from.
+    let value: Value
+
+    init(key: CacheKey, value: Value, deadline: Duration?) {
+        self.value = value
+        super.init(key: key, deadline: deadline)
     }
 }

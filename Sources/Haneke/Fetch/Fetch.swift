@@ -12,13 +12,29 @@
 ///
 /// Letting go of the object stops nothing: the value is still fetched, cached and given to the closures.
 public final class Fetch<Value: Sendable>: Sendable {
-    let core: FetchCore<Value>
+    /// A value that was there from the start needs no state, which makes a hit in memory cheap.
+    private enum Content: Sendable {
+        case ready(Value, FetchSource)
+        case core(FetchCore<Value>)
+    }
 
-    init(_ core: FetchCore<Value>) { self.core = core }
+    private let content: Content
+
+    init(_ core: FetchCore<Value>) { content = .core(core) }
+
+    /// A fetch that has succeeded already.
+    init(_ value: Value, source: FetchSource) { content = .ready(value, source) }
 
     deinit {
         // `try await cache.fetch(…).value` in a task that was cancelled: nobody is left who could ask for the value.
-        if core.isForsaken { core.cancel() }
+        if case .core(let core) = content, core.isForsaken { core.cancel() }
+    }
+
+    private var outcome: FetchCore<Value>.Outcome? {
+        switch content {
+        case .ready(let value, let source): .success(.init(value: value, source: source))
+        case .core(let core): core.settledOutcome
+        }
     }
 
     // MARK: Closures
@@ -28,7 +44,10 @@ public final class Fetch<Value: Sendable>: Sendable {
     /// Never runs if the fetch fails or is cancelled.
     @discardableResult
     public func onSuccess(_ body: @escaping @Sendable (Value) -> Void) -> Self {
-        core.attach(.success(body))
+        switch content {
+        case .ready(let value, _): body(value)
+        case .core(let core): core.attach(.success(body))
+        }
         return self
     }
 
@@ -37,7 +56,7 @@ public final class Fetch<Value: Sendable>: Sendable {
     /// Never runs if the fetch succeeds or is cancelled.
     @discardableResult
     public func onFailure(_ body: @escaping @Sendable (any Error) -> Void) -> Self {
-        core.attach(.failure(body))
+        if case .core(let core) = content { core.attach(.failure(body)) }
         return self
     }
 
@@ -49,38 +68,47 @@ public final class Fetch<Value: Sendable>: Sendable {
     ///
     /// - Throws: The error that `onFailure` receives, or `CancellationError` if the fetch or the waiting task is cancelled.
     public var value: Value {
-        get async throws { try await core.value() }
+        get async throws {
+            switch content {
+            case .ready(let value, _): value
+            case .core(let core): try await core.value()
+            }
+        }
     }
 
     // MARK: State
 
     /// Whether there is a value. False while pending, after a failure and after `cancel()`.
     public var hasSucceeded: Bool {
-        if case .success = core.settledOutcome { true } else { false }
+        if case .success = outcome { true } else { false }
     }
 
     /// Whether there is an error. False while pending, after a success and after `cancel()`.
     public var hasFailed: Bool {
-        if case .failure = core.settledOutcome { true } else { false }
+        if case .failure = outcome { true } else { false }
     }
 
     /// Whether `cancel()` came before the end.
-    public var isCancelled: Bool { core.isCancelled }
+    public var isCancelled: Bool {
+        if case .core(let core) = content { core.isCancelled } else { false }
+    }
 
     /// Where the value came from; nil while there is none.
     public var source: FetchSource? {
-        if case .success(let success) = core.settledOutcome { success.source } else { nil }
+        if case .success(let success) = outcome { success.source } else { nil }
     }
 
     /// Whether the value's lifetime is over: it was served since the fetcher failed, as
     /// ``FetchPolicy/allowingStale`` permits.
     public var isStale: Bool {
-        if case .success(let success) = core.settledOutcome { success.isStale } else { false }
+        if case .success(let success) = outcome { success.isStale } else { false }
     }
 
     /// Gives the value up: no closure runs from now on, and waiting tasks throw `CancellationError`.
     ///
     /// Others who fetch the same key still get it; when nobody is left, the work is cancelled too. Without effect
     /// after the end.
-    public func cancel() { core.cancel() }
+    public func cancel() {
+        if case .core(let core) = content { core.cancel() }
+    }
 }

@@ -2,31 +2,48 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests/PlainC/child.c, built from the store's sources by the system's C compiler.
-enum Child {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    private static let folder = try? TemporaryDirectory()
+/// A program of Tests/PlainC, built from the store's sources by the system's C compiler.
+struct Child: Sendable {
+    /// Writes until it is killed, uses handles after `fork()`, fills a disk.
+    static let writer = Child("child")
+    /// Fails each call of a scenario in turn.
+    static let faults = Child(
+        "faults",
+        wrapping: [
+            "malloc", "calloc", "realloc", "posix_memalign", "posix_fallocate", "strdup", "realpath", "flock", "fsync",
+            "fstat",
+            "mkdirat", "unlinkat", "renameat", "pread", "pwrite", "write", "mmap", "openat", "open",
+        ])
 
-    /// The program; nil where there is no compiler or no LMDB for it.
-    private static let program: String? = {
-        guard let program = folder?.path("child") else { return nil }
-        let core = root.appendingPathComponent("CSources/CHaneke")
-        let sources = Files.names(in: core.path + "/src").filter { $0.hasSuffix(".c") }.map { core.path + "/src/" + $0 }
+    private let folder: TemporaryDirectory?
+    private let program: String?
+
+    /// Whether there is a compiler, and LMDB and xxHash for it.
+    var isAvailable: Bool { program != nil }
+
+    private init(_ name: String, wrapping functions: [String] = []) {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().path
+        let core = root + "/CSources/CHaneke"
+        let sources = Files.names(in: core + "/src").filter { $0.hasSuffix(".c") }.map { "\(core)/src/\($0)" }
+        folder = try? TemporaryDirectory()
+        let built = folder?.path(name) ?? ""
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         compiler.arguments =
-            ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-I", core.path + "/include", "-o", program]
-            + [root.appendingPathComponent("Tests/PlainC/child.c").path] + sources + ["-llmdb", "-lxxhash", "-lpthread"]
-        guard (try? compiler.run()) != nil else { return nil }
+            ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-I", core + "/include", "-o", built]
+            + ["\(root)/Tests/PlainC/\(name).c"] + sources + functions.map { "-Wl,--wrap=\($0)" }
+            + ["-llmdb", "-lxxhash", "-lpthread"]
+        guard folder != nil, (try? compiler.run()) != nil else {
+            program = nil
+            return
+        }
         compiler.waitUntilExit()
-        return compiler.terminationStatus == 0 ? program : nil
-    }()
-
-    static var isAvailable: Bool { program != nil }
+        program = compiler.terminationStatus == 0 ? built : nil
+    }
 
     /// Runs it to its end: exit status and what it wrote, errors included.
-    static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+    func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
         let process = try made(arguments)
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -38,7 +55,7 @@ enum Child {
     }
 
     /// Runs it until it has written `lines` lines, kills it, and gives the numbers that it wrote in whole lines.
-    static func killed(_ arguments: [String], afterLines lines: Int, _ meanwhile: () -> Void) throws -> [UInt64] {
+    func killed(_ arguments: [String], afterLines lines: Int, _ meanwhile: () -> Void) throws -> [UInt64] {
         let process = try made(arguments)
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -57,7 +74,7 @@ enum Child {
         return whole.split(separator: 10).compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
     }
 
-    private static func made(_ arguments: [String]) throws -> Process {
+    private func made(_ arguments: [String]) throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try #require(program))
         process.arguments = arguments

@@ -79,7 +79,7 @@ struct RawRecord {
     }
 }
 
-/// XXH3, 64 bits. Seed 0 is the unseeded form.
+/// XXH3, 64 bits; seed 0 is the unseeded form.
 func xxh3(_ bytes: [UInt8], seed: UInt64 = 0) -> UInt64 {
     bytes.withUnsafeBytes { XXH3_64bits_withSeed($0.baseAddress, $0.count, seed) }
 }

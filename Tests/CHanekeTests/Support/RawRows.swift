@@ -24,7 +24,8 @@ struct RawRows {
 
     /// Changes the one row of `table` that `isWanted` picks.
     static func change(
-        _ directory: String, table: UInt8, where isWanted: (Row) -> Bool = { _ in true }, _ body: (_ name: [UInt8], _ row: inout [UInt8]) -> Void
+        _ directory: String, table: UInt8, where isWanted: (Row) -> Bool = { _ in true },
+        _ body: (_ name: [UInt8], _ row: inout [UInt8]) -> Void
     ) throws {
         try edit(directory) { rows in
             let found = rows.all(table: table).first(where: isWanted)

@@ -49,7 +49,9 @@ struct RawState {
         try Files.write(bytes, to: directory + "/state")
     }
 
-    /// Runs `body`, which damages the closed store, and marks what it leaves as closed cleanly: the damage is met at reads.
+    /// Runs `body`, which damages the closed store, and marks what it leaves as closed cleanly.
+    ///
+    /// So the damage is met at reads, not at the open.
     static func silently(_ directory: String, _ body: () throws -> Void) throws {
         var state = try RawState(directory)
         #expect(state.state == closed)

@@ -36,7 +36,8 @@ func sample(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
 
 /// What docs/DISK_FORMAT.md, Charge, says an entry counts.
 enum Charge {
-    static func of(keyBytes: Int, metadataBytes: Int = 0, valueBytes: Int, isBlob: Bool = false, page: Int = 4_096) -> UInt64
+    static func of(keyBytes: Int, metadataBytes: Int = 0, valueBytes: Int, isBlob: Bool = false, page: Int = 4_096)
+        -> UInt64
     {
         let stored = min(keyBytes, 507)
         let isLong = keyBytes > 506

@@ -37,7 +37,9 @@ extension Store {
         var each = [hnk_status](repeating: .internal, count: steps.count)
         let status = block.withUnsafeBytes { block in
             func lent(_ range: Range<Int>) -> hnk_bytes {
-                range.isEmpty ? hnk_bytes() : hnk_bytes(data: block.baseAddress?.advanced(by: range.lowerBound), size: range.count)
+                range.isEmpty
+                    ? hnk_bytes()
+                    : hnk_bytes(data: block.baseAddress?.advanced(by: range.lowerBound), size: range.count)
             }
             let operations = zip(steps, ranges).map { step, range in
                 hnk_operation(

@@ -1,7 +1,7 @@
 public import CHaneke
 public import Testing
 
-/// A handle of the C interface: statuses as they come, no logic. Dropping it closes it.
+/// A handle of the C interface: statuses as they come, no logic; dropping it closes it.
 final class Store: @unchecked Sendable {
     // Sendable: haneke.h, Threads: any handle on any thread.
     let raw: OpaquePointer
@@ -111,6 +111,7 @@ extension hnk_verification {
 }
 
 extension hnk_status: @retroactive CustomTestStringConvertible {
+    /// The status's name in C.
     public var testDescription: String { String(cString: hnk_status_name(self)) }
 }
 
