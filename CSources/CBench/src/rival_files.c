@@ -8,6 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef __APPLE__
+#define st_atim st_atimespec
+#endif
+
 enum { FOLDERS = 256, BUFFER_BYTES = 2 << 20, NAME_MAX_BYTES = 32 };
 
 typedef struct listed {

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -40,7 +41,8 @@ static bench_bytes value_of(const bench_corpus *corpus, uint32_t number)
 typedef struct part {
     bench_slice *slice;
     pthread_t thread;
-    pthread_barrier_t *barrier;
+    bool started;
+    _Atomic unsigned *missing; /* threads that are not there yet */
     void *session;
     size_t position;
     bool first; /* it alone notes latencies and the accounting */
@@ -113,8 +115,9 @@ static void *run_part(void *argument)
     size_t chunk = slice->group > 1 ? slice->group : CHUNK;
     uint64_t timing = part->first && slice->latencies != NULL ? slice->sample_every : 0;
 
-    if (part->barrier != NULL)
-        pthread_barrier_wait(part->barrier);
+    atomic_fetch_sub(part->missing, 1);
+    while (atomic_load(part->missing) > 0)
+        sched_yield();
     uint64_t start = bench_now_ns(), now = start;
     while ((slice->most == 0 || part->done < slice->most) && (slice->most_ns == 0 || now - start < slice->most_ns)) {
         size_t count = slice->most != 0 && slice->most - part->done < chunk ? slice->most - part->done : chunk;
@@ -137,19 +140,17 @@ static void *run_part(void *argument)
 void bench_run(bench_slice *slice)
 {
     part *parts = calloc(slice->threads, sizeof *parts);
-    pthread_barrier_t barrier;
+    _Atomic unsigned missing = slice->threads;
     static _Atomic uint64_t seen; /* what was read is used, so it is not left out */
 
     slice->failures = 1;
-    if (parts == NULL || pthread_barrier_init(&barrier, NULL, slice->threads) != 0) {
-        free(parts);
+    if (parts == NULL)
         return;
-    }
     bool ready = true;
     for (unsigned i = 0; i < slice->threads; i++) {
         parts[i] = (part){
             .slice = slice,
-            .barrier = slice->threads > 1 ? &barrier : NULL,
+            .missing = &missing,
             .session = slice->sessions[i],
             .position = (slice->start + slice->requests_count / slice->threads * i) % slice->requests_count,
             .first = i == 0,
@@ -160,12 +161,17 @@ void bench_run(bench_slice *slice)
     if (!ready)
         goto done;
     uint64_t cpu = cpu_ns();
-    for (unsigned i = 1; i < slice->threads; i++)
-        if (pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) != 0)
-            abort(); /* the others wait at the barrier for ever */
+    for (unsigned i = 1; i < slice->threads; i++) {
+        parts[i].started = pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) == 0;
+        if (!parts[i].started) {
+            parts[i].failures = 1;
+            atomic_fetch_sub(&missing, 1); /* nobody has to wait for it */
+        }
+    }
     run_part(&parts[0]);
     for (unsigned i = 1; i < slice->threads; i++)
-        pthread_join(parts[i].thread, NULL);
+        if (parts[i].started)
+            pthread_join(parts[i].thread, NULL);
     slice->cpu_ns = cpu_ns() - cpu;
 
     slice->done = slice->misses = slice->failures = slice->bytes_written = 0;
@@ -184,7 +190,6 @@ void bench_run(bench_slice *slice)
 done:
     for (unsigned i = 0; i < slice->threads; i++)
         free(parts[i].pending);
-    pthread_barrier_destroy(&barrier);
     free(parts);
 }
 

@@ -108,8 +108,7 @@ struct ThroughputScenario: Scenario {
             outcome.verdicts.append(
                 Verdict(
                     goal.text, measured: ratio, met: ratio >= goal.least,
-                    byProcessorTime: left.contender.threads == right.contender.threads
-                        ? left.processorRatio(over: right) : nil))
+                    byProcessorTime: left.processorRatio(over: right)))
         }
         return outcome
     }
@@ -147,7 +146,10 @@ private struct Runner {
     }
 
     /// The same by processor time for a request, background threads included: what a busy machine disturbs less.
+    ///
+    /// Twice the threads count as twice as fast, less what they cost each other in processor time.
     func processorRatio(over other: Runner) -> Double {
-        zip(other.processorTimes, processorTimes).map { $0 / $1 }.median
+        let threads = Double(contender.threads) / Double(other.contender.threads)
+        return threads * zip(other.processorTimes, processorTimes).map { $0 / $1 }.median
     }
 }
