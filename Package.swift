@@ -75,7 +75,7 @@ let package = Package(
             ]),
         .executableTarget(name: "HanekeBench", dependencies: ["CBench"], swiftSettings: strict),
 
-        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
+        .target(name: "TestSupport", path: "Tests/Support", exclude: ["leaks.supp"], swiftSettings: strict),
         .testTarget(
             name: "CHanekeTests", dependencies: ["CHaneke", "CLMDB", "CXXHash", "TestSupport"], exclude: ["Golden"],
             swiftSettings: strict),

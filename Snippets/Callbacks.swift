@@ -3,7 +3,9 @@
 import Dispatch
 import Haneke
 
-/// Looks names up in a table. A real one would ask a database.
+/// Looks names up in a table.
+///
+/// A real one would ask a database.
 final class NameFetcher: Fetcher<String>, @unchecked Sendable {
     // Sendable: no state of its own.
     struct NotListed: Error {}

@@ -86,7 +86,9 @@ extension Cache {
             FetchRequest(formatName: formatName, policy: policy, callbackQueue: callbackQueue))
     }
 
-    /// Fetches a value; where it is missing, with an `async` fetcher. See ``fetch(fetcher:formatName:policy:callbackQueue:)``.
+    /// Fetches a value; where it is missing, with an `async` fetcher.
+    ///
+    /// See ``fetch(fetcher:formatName:policy:callbackQueue:)``.
     @discardableResult
     public func fetch(
         fetcher: some AsyncFetcher<T>, formatName: String = HanekeGlobals.Cache.OriginalFormatName,
@@ -97,7 +99,9 @@ extension Cache {
             FetchRequest(formatName: formatName, policy: policy, callbackQueue: callbackQueue))
     }
 
-    /// Fetches a value out of a file; its key is the path. Failures: see ``DiskFetcher``.
+    /// Fetches a value out of a file; its key is the path.
+    ///
+    /// Failures: see ``DiskFetcher``.
     @discardableResult
     public func fetch(
         path: String, formatName: String = HanekeGlobals.Cache.OriginalFormatName, policy: FetchPolicy = .cacheFirst,

@@ -35,7 +35,9 @@ extension Cache {
         }
     }
 
-    /// Removes a format with all its values, in memory and on disk. Waits for a write at work.
+    /// Removes a format with all its values, in memory and on disk.
+    ///
+    /// Waits for a write at work.
     ///
     /// - Returns: False if there is no such format, or if it is the original one, which can't be removed.
     @discardableResult

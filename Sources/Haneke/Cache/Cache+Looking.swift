@@ -28,7 +28,9 @@ public struct CacheEntry: Sendable, Hashable {
 }
 
 extension Cache {
-    /// Where a fetch of the key would find a value, without loading, decoding or using it. One lookup on disk.
+    /// Where a fetch of the key would find a value, without loading, decoding or using it.
+    ///
+    /// One lookup on disk.
     ///
     /// What has expired counts as nowhere, as does an unknown key or format.
     public func contains(
@@ -50,7 +52,9 @@ extension Cache {
         get async throws { try await storeStatistics()?.payloadBytes ?? 0 }
     }
 
-    /// The values of a format on disk, in the order of their keys. Listing is not using. O(number of values).
+    /// The values of a format on disk, in the order of their keys.
+    ///
+    /// Listing is not using. O(number of values).
     ///
     /// - Parameters:
     ///   - formatName: Default: the original format.

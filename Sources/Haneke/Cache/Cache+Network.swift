@@ -2,7 +2,9 @@ public import Dispatch
 public import Foundation
 
 extension Cache {
-    /// Fetches the value at a URL where no tier has it. Failures: see ``NetworkFetcher``.
+    /// Fetches the value at a URL where no tier has it.
+    ///
+    /// Failures: see ``NetworkFetcher``.
     ///
     /// For headers, limits or another method use ``fetch(fetcher:formatName:policy:callbackQueue:)`` with a ``NetworkFetcher``.
     ///

@@ -44,7 +44,9 @@ extension Cache {
     }
 
     /// Gives memory back when the system runs short of it: both levels of shortage empty the memory tiers of all
-    /// formats. The disk is not touched: it serves what is fetched next.
+    /// formats.
+    ///
+    /// The disk is not touched: it serves what is fetched next.
     public func handleMemoryPressure(_ level: MemoryPressureLevel = .critical) {
         guard level != .normal else { return }
         for storage in allStorages { storage.removeAllFromMemory() }

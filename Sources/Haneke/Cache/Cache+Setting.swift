@@ -22,14 +22,18 @@ public struct Setting<Value: Sendable>: Sendable {
         }
     }
 
-    /// Has `body` run with the value as it was stored; at once, if it is. See ``Fetch/onSuccess(_:)``.
+    /// Has `body` run with the value as it was stored; at once, if it is.
+    ///
+    /// See ``Fetch/onSuccess(_:)``.
     @discardableResult
     public func onSuccess(_ body: @escaping @Sendable (Value) -> Void) -> Self {
         fetch.onSuccess(body)
         return self
     }
 
-    /// Has `body` run with the error if nothing was stored; at once, if that is known. See ``Fetch/onFailure(_:)``.
+    /// Has `body` run with the error if nothing was stored; at once, if that is known.
+    ///
+    /// See ``Fetch/onFailure(_:)``.
     @discardableResult
     public func onFailure(_ body: @escaping @Sendable (any Error) -> Void) -> Self {
         fetch.onFailure(body)
@@ -105,7 +109,9 @@ extension Cache {
         return Setting(fetch: fetch, link: link, writes: disk?.writes)
     }
 
-    /// Bytes of values on their way to the disk from which on ``Setting/value`` waits. Default 64 MiB.
+    /// Bytes of values on their way to the disk from which on ``Setting/value`` waits.
+    ///
+    /// Default 64 MiB.
     ///
     /// One number for all caches of a directory in this process. `set` alone never waits: it may go beyond.
     public var pendingWritesCapacity: Int {

@@ -22,9 +22,13 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
 
     /// The name, which is also the name of the directory.
     public let name: String
-    /// Where the cache keeps its files: a directory of its own. Two caches of one directory share what is on disk.
+    /// Where the cache keeps its files: a directory of its own.
+    ///
+    /// Two caches of one directory share what is on disk.
     public let directory: URL
-    /// Where closures run that were not given a queue of their own. Default: a serial queue of this cache.
+    /// Where closures run that were not given a queue of their own.
+    ///
+    /// Default: a serial queue of this cache.
     public let callbackQueue: DispatchQueue
     /// Why the cache works from memory alone; nil if it has its disk.
     public let diskError: HanekeError?

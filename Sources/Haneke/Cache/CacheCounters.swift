@@ -12,7 +12,9 @@ final class CacheCounters: Sendable {
 }
 
 extension Atomic where Value == Int {
-    /// Adds one. Relaxed: a count orders nothing.
+    /// Adds one.
+    ///
+    /// Relaxed: a count orders nothing.
     func increment() { add(1, ordering: .relaxed) }
 
     /// The count now.

@@ -1,10 +1,14 @@
-/// What a cache object has done so far. Counts are from its making on, in this process.
+/// What a cache object has done so far.
+///
+/// Counts are from its making on, in this process.
 public struct CacheStatistics: Sendable, Hashable {
     /// Fetches that memory served.
     public var memoryHits = 0
     /// Fetches that the disk, or its queue of writes, served.
     public var diskHits = 0
-    /// Fetches that neither memory nor disk could serve, whether a fetcher did then or not. Reloads don't count.
+    /// Fetches that neither memory nor disk could serve, whether a fetcher did then or not.
+    ///
+    /// Reloads don't count.
     public var misses = 0
     /// Runs of fetchers.
     public var loads = 0

@@ -16,8 +16,9 @@ final class DiskTier: Sendable {
         weak let tier: DiskTier?
     }
 
-    /// The tiers in use, by the absolute path of their directory. The one table of its kind: two caches of one
-    /// directory have to see each other's pending writes.
+    /// The tiers in use, by the absolute path of their directory.
+    ///
+    /// The one table of its kind: two caches of one directory have to see each other's pending writes.
     private static let tiers = Mutex<[String: Weak]>([:])
 
     /// Opens the directory, or joins those who have it open.

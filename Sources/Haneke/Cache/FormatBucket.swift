@@ -29,7 +29,9 @@ final class FormatBucket: Sendable {
     /// Whether values of the format reach the disk at all.
     var isWritable: Bool { state.withLock { $0.capacityBytes != 0 } }
 
-    /// The bucket; made and set to its capacity on first use. Two threads may both open it: it is the same bucket.
+    /// The bucket; made and set to its capacity on first use.
+    ///
+    /// Two threads may both open it: it is the same bucket.
     func open() throws(StoreError) -> Bucket {
         let (opened, capacity) = state.withLock { ($0.opened, $0.capacityBytes) }
         if let opened { return opened }

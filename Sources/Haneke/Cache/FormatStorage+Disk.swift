@@ -15,7 +15,9 @@ extension FormatStorage {
         case unreadable(HanekeError)
     }
 
-    /// Looks in the queue of writes, then on disk, and decodes. Not under a lock.
+    /// Looks in the queue of writes, then on disk, and decodes.
+    ///
+    /// Not under a lock.
     func lookUp(_ key: CacheKey) -> Found {
         switch pending(key) {
         case .remove: return .absent
@@ -65,7 +67,9 @@ extension FormatStorage {
         }
     }
 
-    /// The value that is pending, as this cache's type. Another cache of the same name may have set it as another type.
+    /// The value that is pending, as this cache's type.
+    ///
+    /// Another cache of the same name may have set it as another type.
     private func decoded(_ pending: any PendingValue, key: CacheKey) throws -> Value? {
         if let own = pending as? PendingEntry<Value> { return own.entry.value }
         return try pending.encoded().map { try decode($0, key: key) }

@@ -7,7 +7,9 @@ internal import Synchronization
 /// Whatever changes a key (set, remove, what a flight brings) does so under one lock: the memory tier, the queue of writes
 /// and the flights always agree on which change was the last. Reading from memory takes no part in it.
 final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>: Sendable {
-    /// What a value of unknown size counts in memory until its form as bytes is known. In bytes.
+    /// What a value of unknown size counts in memory until its form as bytes is known.
+    ///
+    /// In bytes.
     static var assumedCost: Int { 1_024 }
 
     struct State: Sendable {
@@ -58,7 +60,9 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
         _ = try bucket?.open()
     }
 
-    /// Takes on another description of the format. What is stored stays, as far as the new limits allow.
+    /// Takes on another description of the format.
+    ///
+    /// What is stored stays, as far as the new limits allow.
     func replaceFormat(_ format: Format<Value>) throws(StoreError) {
         let bucket = state.withLock { state in
             state.format = format
@@ -85,7 +89,9 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
 
     // MARK: Reading
 
-    /// The value in memory. A use of it.
+    /// The value in memory.
+    ///
+    /// A use of it.
     func valueInMemory(_ key: CacheKey) -> Value? {
         tier.use(key).map { value(of: $0) }
     }
@@ -96,7 +102,9 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
         unsafeDowncast(record, to: MemoryEntry<Value>.self).value
     }
 
-    /// Whether the key is in memory. No use of it.
+    /// Whether the key is in memory.
+    ///
+    /// No use of it.
     func isInMemory(_ key: CacheKey) -> Bool { memory.contains(key) }
 
     /// What is pending for the key on its way to the disk.
@@ -106,7 +114,9 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
 
     // MARK: Changing
 
-    /// Stores a value as it is, in both tiers. Lifetime nil is the format's.
+    /// Stores a value as it is, in both tiers.
+    ///
+    /// Lifetime nil is the format's.
     func store(_ value: Value, key: CacheKey, lifetime: Duration?) -> (any PendingValue)? {
         locked { state in
             state.flights.supersede(key)
@@ -134,7 +144,9 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
         disk?.writes.recount(pending, key: key, bucketName: name)
     }
 
-    /// Puts a value in memory. Under the lock.
+    /// Puts a value in memory.
+    ///
+    /// Under the lock.
     @discardableResult
     func insert(_ value: Value, key: CacheKey, cost: Int, lifetime: Duration?) -> MemoryEntry<Value> {
         let deadline = lifetime.flatMap { $0 < .seconds(1 << 40) ? clock.now + $0 : nil }
@@ -152,7 +164,9 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
         }
     }
 
-    /// Has the record of a key removed. Under the lock.
+    /// Has the record of a key removed.
+    ///
+    /// Under the lock.
     func removeFromDisk(_ key: CacheKey, _ state: State) {
         guard let disk, let bucket = state.bucket else { return }
         disk.writes.add(.remove, key: key, bucket: bucket)

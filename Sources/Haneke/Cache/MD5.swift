@@ -1,4 +1,6 @@
-/// The MD5 digest (RFC 1321), which names exported files as older versions did. It protects nothing.
+/// The MD5 digest (RFC 1321), which names exported files as older versions did.
+///
+/// It protects nothing.
 enum MD5 {
     private static let shifts: [UInt32] = [
         7, 12, 17, 22, 7, 12, 17, 22, 7, 12, 17, 22, 7, 12, 17, 22, 5, 9, 14, 20, 5, 9, 14, 20, 5, 9, 14, 20, 5, 9, 14,

@@ -65,7 +65,9 @@ final class MemoryTier: MemoryCacheDelegate {
         departed.withLock { $0.append(value) }
     }
 
-    /// Lets go of what has left. To be called without a lock.
+    /// Lets go of what has left.
+    ///
+    /// To be called without a lock.
     func releaseDeparted() {
         let released = departed.withLock { departed in
             defer { departed = [] }

@@ -20,7 +20,9 @@ protocol PendingValue: AnyObject, Sendable {
     func didFail()
 }
 
-/// A value of a format on its way to the disk. It is encoded with the format as it was when the value was stored.
+/// A value of a format on its way to the disk.
+///
+/// It is encoded with the format as it was when the value was stored.
 final class PendingEntry<Value: DataConvertible & DataRepresentable & Sendable>: PendingValue {
     let entry: MemoryEntry<Value>
     private let format: Format<Value>

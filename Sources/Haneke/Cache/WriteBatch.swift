@@ -3,7 +3,9 @@ internal import HanekeStorage
 
 /// Carries out the steps of a batch, as many writes in one commit as their order allows.
 struct WriteBatch {
-    /// Larger values are written one by one, in place, instead of being copied into a common commit. In bytes.
+    /// Larger values are written one by one, in place, instead of being copied into a common commit.
+    ///
+    /// In bytes.
     private static let commonBytesMax = 64 << 10
 
     let store: DiskStore
@@ -91,7 +93,9 @@ struct WriteBatch {
         origins.append(origin)
     }
 
-    /// Commits the writes collected so far. What fails together is tried one by one, so that only the guilty fail.
+    /// Commits the writes collected so far.
+    ///
+    /// What fails together is tried one by one, so that only the guilty fail.
     private mutating func commit() {
         guard !operations.isEmpty else { return }
         let (operations, origins) = (operations, origins)

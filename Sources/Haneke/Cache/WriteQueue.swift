@@ -111,7 +111,9 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Adds the removal of everything in a bucket. Pending writes to it are forgotten.
+    /// Adds the removal of everything in a bucket.
+    ///
+    /// Pending writes to it are forgotten.
     func addRemoveAll(bucket: FormatBucket) {
         let (forgotten, starts) = state.withLock { state -> ([Record], Bool) in
             let forgotten = forgetRecords(of: CacheKey(bucket.name), &state)
@@ -220,7 +222,9 @@ final class WriteQueue: Sendable {
 
     // MARK: Draining
 
-    /// Stops carrying out writes, after the batch at work, until ``resume()``. For tests.
+    /// Stops carrying out writes, after the batch at work, until ``resume()``.
+    ///
+    /// For tests.
     func suspend() { queue.suspend() }
 
     /// Goes on after ``suspend()``.

@@ -47,7 +47,9 @@ extension JSON: DataConvertible, DataRepresentable {
         }
     }
 
-    /// What Foundation's reader made. Its truth values are numbers with the type code of a character.
+    /// What Foundation's reader made.
+    ///
+    /// Its truth values are numbers with the type code of a character.
     private init(object: Any) {
         switch object {
         case let members as [String: Any]: self = .dictionary(members.mapValues(JSON.init(object:)))

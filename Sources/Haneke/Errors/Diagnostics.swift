@@ -7,7 +7,9 @@ public enum Diagnostics {
         FileHandle.standardError.write(Data("haneke: \(message)\n".utf8))
     }
 
-    /// Takes over the reports. Default: a line on standard error.
+    /// Takes over the reports.
+    ///
+    /// Default: a line on standard error.
     ///
     /// `handler` is called on any thread, also on several at once.
     public static func setHandler(_ handler: @escaping @Sendable (String) -> Void) {

@@ -2,9 +2,13 @@ public import Foundation
 
 /// What went wrong in a cache: which rule, to what, and what lies beneath it.
 public struct HanekeError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure. New kinds may come; a `switch` needs a default.
+    /// The kind of failure.
+    ///
+    /// New kinds may come; a `switch` needs a default.
     public struct Code: RawRepresentable, Sendable, Hashable {
-        /// The number, for ever the same. Also the `code` of the error as an `NSError`.
+        /// The number, for ever the same.
+        ///
+        /// Also the `code` of the error as an `NSError`.
         public let rawValue: Int
 
         /// Makes a code out of its number.

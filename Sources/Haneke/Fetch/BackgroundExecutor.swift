@@ -1,7 +1,9 @@
 internal import Dispatch
 
 /// Runs the library's tasks on threads of its own: reading the disk blocks, and what a user's transform or expression
-/// does is unknown. Swift's own few threads are for code that never waits.
+/// does is unknown.
+///
+/// Swift's own few threads are for code that never waits.
 final class BackgroundExecutor: TaskExecutor {
     static let shared = BackgroundExecutor()
 

@@ -78,12 +78,16 @@ public final class Fetch<Value: Sendable>: Sendable {
 
     // MARK: State
 
-    /// Whether there is a value. False while pending, after a failure and after `cancel()`.
+    /// Whether there is a value.
+    ///
+    /// False while pending, after a failure and after `cancel()`.
     public var hasSucceeded: Bool {
         if case .success = outcome { true } else { false }
     }
 
-    /// Whether there is an error. False while pending, after a success and after `cancel()`.
+    /// Whether there is an error.
+    ///
+    /// False while pending, after a success and after `cancel()`.
     public var hasFailed: Bool {
         if case .failure = outcome { true } else { false }
     }

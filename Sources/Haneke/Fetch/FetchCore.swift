@@ -51,7 +51,9 @@ final class FetchCore<Value: Sendable>: Sendable {
     private let state: Mutex<State>
     private let callbackQueue: DispatchQueue
 
-    /// A pending fetch. Its closures will run on `callbackQueue`.
+    /// A pending fetch.
+    ///
+    /// Its closures will run on `callbackQueue`.
     init(observers: [Observer] = [], callbackQueue: DispatchQueue) {
         self.callbackQueue = callbackQueue
         state = Mutex(State(observers: observers))
@@ -85,14 +87,18 @@ final class FetchCore<Value: Sendable>: Sendable {
 
     // MARK: Ending
 
-    /// What tells the work that this fetch no longer wants it. Forgotten at the end.
+    /// What tells the work that this fetch no longer wants it.
+    ///
+    /// Forgotten at the end.
     func setWithdrawal(_ withdraw: @escaping @Sendable () -> Void) {
         state.withLock { state in
             if case .pending = state.phase { state.withdraw = withdraw }
         }
     }
 
-    /// Ends the fetch: at once if only tasks wait, else when the callback queue comes to it. The first outcome counts.
+    /// Ends the fetch: at once if only tasks wait, else when the callback queue comes to it.
+    ///
+    /// The first outcome counts.
     func settle(_ outcome: Outcome) {
         let (next, withdraw) = state.withLock { state -> (NextOfSettling, (@Sendable () -> Void)?) in
             guard case .pending = state.phase else { return (.nothing, nil) }

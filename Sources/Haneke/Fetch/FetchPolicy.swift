@@ -7,9 +7,13 @@ public struct FetchPolicy: Sendable, Hashable {
     let kind: Kind
     let allowsStale: Bool
 
-    /// Memory, then disk, then the fetcher. The default.
+    /// Memory, then disk, then the fetcher.
+    ///
+    /// The default.
     public static let cacheFirst = Self(kind: .cacheFirst, allowsStale: false)
-    /// The fetcher alone. The value stored before stays, and is served to others, until the new one is stored.
+    /// The fetcher alone.
+    ///
+    /// The value stored before stays, and is served to others, until the new one is stored.
     public static let reload = Self(kind: .reload, allowsStale: false)
     /// Memory, then disk, never the fetcher.
     public static let cacheOnly = Self(kind: .cacheOnly, allowsStale: false)

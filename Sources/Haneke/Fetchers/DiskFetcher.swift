@@ -1,6 +1,8 @@
 internal import Foundation
 
-/// A fetcher of a value out of a file. The key is the file's path.
+/// A fetcher of a value out of a file.
+///
+/// The key is the file's path.
 open class DiskFetcher<Value: DataConvertible & Sendable>: Fetcher<Value>, @unchecked Sendable {
     // Sendable: restated for the class it inherits from; the only member is Sendable itself.
     private let runs = FetcherRuns()
@@ -8,10 +10,14 @@ open class DiskFetcher<Value: DataConvertible & Sendable>: Fetcher<Value>, @unch
     /// The path of the file, which is also the key.
     public var path: String { key }
 
-    /// Names the file. It is read at `fetch`, not before.
+    /// Names the file.
+    ///
+    /// It is read at `fetch`, not before.
     public init(path: String) { super.init(key: path) }
 
-    /// Reads the file off the caller's thread. Closures are called on any thread.
+    /// Reads the file off the caller's thread.
+    ///
+    /// Closures are called on any thread.
     ///
     /// Fails with the system's error unchanged if the file can't be read (a missing one: `CocoaError.fileReadNoSuchFile`),
     /// with ``HanekeError/Code/invalidFileData`` if its bytes do not stand for a value.

@@ -13,7 +13,9 @@ final class FetcherRuns: Sendable {
     /// Whether a run was cancelled, from outside or by what it waited for, since the last one started.
     var wasCancelled: Bool { state.withLock { $0.wasCancelled } }
 
-    /// Runs `work` in a task. After `cancel()` neither closure is called.
+    /// Runs `work` in a task.
+    ///
+    /// After `cancel()` neither closure is called.
     func start<Value: Sendable>(
         failure fail: @escaping @Sendable (any Error) -> Void, success succeed: @escaping @Sendable (Value) -> Void,
         _ work: @escaping @Sendable () async throws -> Value

@@ -1,7 +1,9 @@
 public import Foundation
 public import HanekeNetwork
 
-/// A fetcher of a value from a server. The key is the URL's text, without a user and password in it.
+/// A fetcher of a value from a server.
+///
+/// The key is the URL's text, without a user and password in it.
 ///
 /// ```swift
 /// let signed = NetworkFetcher<Data>(URL: url, key: "report-7", headers: ["Authorization": token])
@@ -19,7 +21,9 @@ open class NetworkFetcher<Value: DataConvertible & Sendable>: Fetcher<Value>, @u
     /// The address.
     public var URL: Foundation.URL { request.url }
 
-    /// Describes what to fetch. Nothing is sent before `fetch`.
+    /// Describes what to fetch.
+    ///
+    /// Nothing is sent before `fetch`.
     ///
     /// - Parameters:
     ///   - URL: An `http:`, `https:` or `file:` URL.
@@ -39,14 +43,18 @@ open class NetworkFetcher<Value: DataConvertible & Sendable>: Fetcher<Value>, @u
         self.init(request: request, key: key, client: client)
     }
 
-    /// Describes what to fetch in full: method, body, limits. See ``init(URL:key:headers:timeout:client:)``.
+    /// Describes what to fetch in full: method, body, limits.
+    ///
+    /// See ``init(URL:key:headers:timeout:client:)``.
     public init(request: NetworkRequest, key: String? = nil, client: NetworkClient = NetworkClient()) {
         self.request = request
         self.client = client
         super.init(key: key ?? Self.key(for: request.url))
     }
 
-    /// Asks the server. Closures are called on any thread.
+    /// Asks the server.
+    ///
+    /// Closures are called on any thread.
     ///
     /// Fails with ``HanekeError/Code/invalidStatusCode`` for an answer that is no success, ``HanekeError/Code/missingData`` if
     /// fewer bytes came than announced, ``HanekeError/Code/invalidData`` if they do not stand for a value, and with the

@@ -7,7 +7,9 @@ open class SimpleFetcher<Value: Sendable>: Fetcher<Value>, @unchecked Sendable {
     // Sendable: restated for the class it inherits from; a `let` of a `@Sendable` closure is all there is.
     private let makeValue: @Sendable () throws -> Value
 
-    /// Keeps the expression. It runs once for each `fetch`, on any thread; an error it throws is the outcome.
+    /// Keeps the expression.
+    ///
+    /// It runs once for each `fetch`, on any thread; an error it throws is the outcome.
     public init(key: String, value makeValue: @autoclosure @escaping @Sendable () throws -> Value) {
         self.makeValue = makeValue
         super.init(key: key)

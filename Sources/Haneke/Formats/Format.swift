@@ -6,9 +6,13 @@ public import Foundation
 /// let icons = Format<Data>(name: "icons", diskCapacity: 10 * 1024 * 1024) { shrink($0) }
 /// ```
 public struct Format<Value: Sendable>: Sendable {
-    /// The name, unique in a cache; the empty name is one. At most 255 bytes of UTF-8 for a format on disk.
+    /// The name, unique in a cache; the empty name is one.
+    ///
+    /// At most 255 bytes of UTF-8 for a format on disk.
     public let name: String
-    /// Most that the values may take on disk, in bytes. Default unlimited; 0 keeps them in memory only.
+    /// Most that the values may take on disk, in bytes.
+    ///
+    /// Default unlimited; 0 keeps them in memory only.
     public var diskCapacity: UInt64
     /// Most that the values may take in memory, in bytes; 0 is no limit.
     ///
@@ -16,7 +20,9 @@ public struct Format<Value: Sendable>: Sendable {
     public var memoryCapacity: Int
     /// Most values in memory; 0, the default, is no limit.
     public var memoryCountLimit: Int
-    /// How long values last from when they were stored; nil, the default, is for ever. Zero or less is over at once.
+    /// How long values last from when they were stored; nil, the default, is for ever.
+    ///
+    /// Zero or less is over at once.
     public var lifetime: Duration?
     /// What is written to disk for a value, in place of its `asData()`; nil, the default, uses that.
     ///
@@ -41,7 +47,9 @@ public struct Format<Value: Sendable>: Sendable {
         memoryCountLimit = 0
     }
 
-    /// Whether values stay as they came. A format with a transform is never so, whatever the transform returns.
+    /// Whether values stay as they came.
+    ///
+    /// A format with a transform is never so, whatever the transform returns.
     public var isIdentity: Bool { transform == nil }
 
     /// The value as this format keeps it.

@@ -6,7 +6,9 @@ enum MemoryBudget {
     private static let largestBytes = 256 << 20
     private static let shareOfMemory = 16
 
-    /// A sixteenth of the memory that this process may use, between 16 and 256 MiB. In bytes.
+    /// A sixteenth of the memory that this process may use, between 16 and 256 MiB.
+    ///
+    /// In bytes.
     static let capacityDefault = capacity(forMemoryBytes: memoryBytes())
 
     static func capacity(forMemoryBytes bytes: UInt64) -> Int {

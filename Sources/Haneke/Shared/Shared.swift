@@ -14,17 +14,25 @@ public enum Shared {
 
     private static let place = Mutex(Place())
 
-    /// Bytes as they are. Its directory is `shared-data`.
+    /// Bytes as they are.
+    ///
+    /// Its directory is `shared-data`.
     public static let dataCache = Cache<Data>(
         name: HanekeGlobals.SharedCaches.DataCacheName, directory: fixedDirectory())
-    /// Text. Its directory is `shared-strings`.
+    /// Text.
+    ///
+    /// Its directory is `shared-strings`.
     public static let stringCache = Cache<String>(
         name: HanekeGlobals.SharedCaches.StringCacheName, directory: fixedDirectory())
-    /// JSON. Its directory is `shared-json`.
+    /// JSON.
+    ///
+    /// Its directory is `shared-json`.
     public static let JSONCache = Cache<JSON>(
         name: HanekeGlobals.SharedCaches.JSONCacheName, directory: fixedDirectory())
 
-    /// Where the shared caches stand. Default: ``CacheDirectory/base``.
+    /// Where the shared caches stand.
+    ///
+    /// Default: ``CacheDirectory/base``.
     public static var directory: URL { place.withLock { $0.directory } ?? CacheDirectory.base }
 
     /// Chooses where the shared caches stand; to be called before the first use of any of them.

@@ -11,7 +11,9 @@ public final class Bucket: @unchecked Sendable {
     /// The store that holds it.
     public let store: DiskStore
 
-    /// What a bucket is set to. nil leaves a member as it is in an existing bucket, and at its default in a new one.
+    /// What a bucket is set to.
+    ///
+    /// nil leaves a member as it is in an existing bucket, and at its default in a new one.
     public struct Options: Sendable, Hashable {
         /// Most that the entries may take on the disk, in bytes; `UInt64.max`, the default of a new bucket, is unlimited.
         public var capacityBytes: UInt64?
@@ -95,7 +97,9 @@ public final class Bucket: @unchecked Sendable {
         return lease.bytes()
     }
 
-    /// What is known of the entry under `key`, without using or reading it; nil if there is none. An expired one is given.
+    /// What is known of the entry under `key`, without using or reading it; nil if there is none.
+    ///
+    /// An expired one is given.
     public func peek(_ key: String) throws(StoreError) -> Entry? {
         var entry = hnk_entry()
         entry.struct_size = UInt32(MemoryLayout<hnk_entry>.size)
@@ -108,7 +112,9 @@ public final class Bucket: @unchecked Sendable {
         }
     }
 
-    /// Whether a live entry is under `key`. Not a use of it.
+    /// Whether a live entry is under `key`.
+    ///
+    /// Not a use of it.
     public func contains(_ key: String) throws(StoreError) -> Bool {
         let status = withBytes(of: key) { hnk_bucket_peek(raw, $0, nil) }
         try Self.check(status, key: key)
@@ -125,7 +131,9 @@ public final class Bucket: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Stores `value` under `key`, replacing what was there. Least recently used entries go so that the limits hold.
+    /// Stores `value` under `key`, replacing what was there.
+    ///
+    /// Least recently used entries go so that the limits hold.
     ///
     /// - Parameters:
     ///   - metadata: up to 65,536 bytes of your own.
@@ -181,13 +189,17 @@ public final class Bucket: @unchecked Sendable {
         return Int(clamping: removed)
     }
 
-    /// Removes every entry. The bucket and its settings stay.
+    /// Removes every entry.
+    ///
+    /// The bucket and its settings stay.
     public func removeAll() throws(StoreError) {
         let status = hnk_bucket_remove_all(raw)
         guard status == .ok else { throw StoreError(status) }
     }
 
-    /// Removes the entries whose lifetime is over; the result is how many. Looks at every entry.
+    /// Removes the entries whose lifetime is over; the result is how many.
+    ///
+    /// Looks at every entry.
     @discardableResult
     public func removeExpired() throws(StoreError) -> Int {
         var removed: UInt64 = 0
@@ -198,7 +210,9 @@ public final class Bucket: @unchecked Sendable {
 
     // MARK: The bucket as a whole
 
-    /// Changes what the bucket is set to. Lowering a limit evicts before this returns; capacity 0 empties it and then refuses all.
+    /// Changes what the bucket is set to.
+    ///
+    /// Lowering a limit evicts before this returns; capacity 0 empties it and then refuses all.
     public func configure(_ options: Options) throws(StoreError) {
         var given = options.raw
         var detail = hnk_error()
@@ -206,7 +220,9 @@ public final class Bucket: @unchecked Sendable {
         guard status == .ok else { throw StoreError(status, detail: detail) }
     }
 
-    /// Counts. One lookup.
+    /// Counts.
+    ///
+    /// One lookup.
     public func statistics() throws(StoreError) -> StoreStatistics {
         try StoreStatistics { hnk_bucket_statistics(raw, $0) }
     }
@@ -219,7 +235,9 @@ public final class Bucket: @unchecked Sendable {
         case access
     }
 
-    /// The entries, the expired ones included, that start with `prefix`. Looking is not using.
+    /// The entries, the expired ones included, that start with `prefix`.
+    ///
+    /// Looking is not using.
     public func entries(prefix: String = "", order: Order = .key) throws(StoreError) -> [Entry] {
         var found: [Entry] = []
         try forEachEntry(prefix: prefix, order: order) {

@@ -1,6 +1,8 @@
 internal import CHaneke
 
-/// One cache directory, open. It holds buckets; closing is dropping the last reference.
+/// One cache directory, open.
+///
+/// It holds buckets; closing is dropping the last reference.
 ///
 /// Any number of threads and processes may use one directory. Opening it again in one process shares everything.
 public final class DiskStore: @unchecked Sendable {
@@ -9,7 +11,9 @@ public final class DiskStore: @unchecked Sendable {
 
     /// How a store is opened.
     public struct Options: Sendable {
-        /// When commits reach the disk's surface. A killed process loses nothing under any of them.
+        /// When commits reach the disk's surface.
+        ///
+        /// A killed process loses nothing under any of them.
         public enum SyncMode: Sendable, Hashable {
             /// When the system likes; a crash of the operating system may take what came since the last sync.
             case none
@@ -33,11 +37,15 @@ public final class DiskStore: @unchecked Sendable {
         public var syncMode: SyncMode = .none
         /// Default `.salvage`.
         public var damagePolicy: DamagePolicy = .salvage
-        /// A value over this many bytes gets a file of its own. Default 262,144.
+        /// A value over this many bytes gets a file of its own.
+        ///
+        /// Default 262,144.
         public var blobThresholdBytes: Int = 262_144
         /// Address space for the data file, in bytes, which it never outgrows; nil for the default of 64 GiB.
         public var mapBytes: Int?
-        /// Whether to throw `notFound` instead of making a store where there is none. Default false.
+        /// Whether to throw `notFound` instead of making a store where there is none.
+        ///
+        /// Default false.
         public var mustExist = false
 
         /// The defaults.
@@ -153,12 +161,16 @@ public final class DiskStore: @unchecked Sendable {
         return Int(clamping: freed)
     }
 
-    /// Counts of all buckets together, and what the directory takes on the disk. Looks at each file of it.
+    /// Counts of all buckets together, and what the directory takes on the disk.
+    ///
+    /// Looks at each file of it.
     public func statistics() throws(StoreError) -> StoreStatistics {
         try StoreStatistics { hnk_store_statistics(raw, $0) }
     }
 
-    /// Reads everything (or one bucket) and checks every invariant; about 300 ms per GiB. Changes nothing.
+    /// Reads everything (or one bucket) and checks every invariant; about 300 ms per GiB.
+    ///
+    /// Changes nothing.
     ///
     /// - Parameter progress: called now and then with entries done and in all; false stops the work, which then throws
     ///   `StoreError.Code.cancelled`.

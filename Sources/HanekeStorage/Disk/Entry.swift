@@ -1,8 +1,12 @@
 internal import CHaneke
 
-/// What is known of an entry beside its value. Sizes are in bytes, moments in milliseconds since 1970.
+/// What is known of an entry beside its value.
+///
+/// Sizes are in bytes, moments in milliseconds since 1970.
 public struct Entry: Sendable, Hashable {
-    /// The whole key, as it was stored. Empty where it was asked for by key.
+    /// The whole key, as it was stored.
+    ///
+    /// Empty where it was asked for by key.
     public let keyBytes: [UInt8]
     /// The length of the value.
     public let valueBytes: Int

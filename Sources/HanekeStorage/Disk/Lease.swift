@@ -1,6 +1,8 @@
 internal import CHaneke
 
-/// One value, pinned while this lease lives, so that it can be read where it lies. Dropping it unpins.
+/// One value, pinned while this lease lives, so that it can be read where it lies.
+///
+/// Dropping it unpins.
 ///
 /// A lease keeps the store open, and a lease of a value under the blob threshold keeps the pages of its moment from being
 /// used again: take what you need and let it go.
@@ -22,7 +24,9 @@ public struct Lease: ~Copyable, @unchecked Sendable {
         try body(hnk_lease_value(raw).buffer.bytes)
     }
 
-    /// Reads the value in place through a pointer, for interfaces that want one. It must not escape `body`.
+    /// Reads the value in place through a pointer, for interfaces that want one.
+    ///
+    /// It must not escape `body`.
     public borrowing func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

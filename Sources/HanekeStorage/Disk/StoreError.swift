@@ -4,7 +4,9 @@ internal import CHaneke
 ///
 /// A miss is not an error: reads answer `nil`.
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of failure. New kinds may come; a `switch` needs a default.
+    /// The kind of failure.
+    ///
+    /// New kinds may come; a `switch` needs a default.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The `hnk_status` of the C interface.
         public let rawValue: Int32

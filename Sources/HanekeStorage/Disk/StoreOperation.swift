@@ -10,7 +10,9 @@ public struct StoreOperation: Sendable {
         case removeAll
     }
 
-    /// The bucket to change. It must belong to the store that carries out the operation.
+    /// The bucket to change.
+    ///
+    /// It must belong to the store that carries out the operation.
     public let bucket: Bucket
     /// What to do.
     public let kind: Kind

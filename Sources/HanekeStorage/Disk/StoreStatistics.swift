@@ -1,7 +1,9 @@
 internal import CHaneke
 
-/// Counts of a bucket or of a whole store. Events are counted since the store was made, by all processes; hits, misses,
-/// expirations and corruptions are advisory, since a killed process may take its last ones with it.
+/// Counts of a bucket or of a whole store.
+///
+/// Events are counted since the store was made, by all processes; hits, misses, expirations and corruptions are
+/// advisory, since a killed process may take its last ones with it.
 public struct StoreStatistics: Sendable, Hashable {
     /// How many buckets these are the counts of.
     public var buckets = 0
