@@ -25,9 +25,7 @@ import Testing
         number % 7 == 0 ? sample(600, seed: UInt64(number)) : [UInt8(number), 9]
     }
 
-    /// Two buckets of 120 entries each, three versions of each written, some removed; blobs too.
-    ///
-    /// Made once.
+    /// Two buckets of 120 entries each, three versions of each written, some removed; blobs too; made once.
     private static let template = Result { try made() }
 
     /// A copy of the template, for a test to damage.
