@@ -157,7 +157,8 @@ bool hnk__access_grow(hnk__access *access, uint32_t slots)
     if (slots <= atomic_load_explicit(&access->slots, memory_order_acquire))
         return true;
     pthread_mutex_lock(&access->growing);
-    bool grown = slots <= refresh(access) || (hnk__reserve(access->file, 0, bytes_for(slots)) && slots <= refresh(access));
+    bool grown = slots <= refresh(access) ||
+                 (hnk__reserve(access->file, 0, bytes_for(slots)) && slots <= refresh(access));
     pthread_mutex_unlock(&access->growing);
     return grown;
 }

@@ -182,7 +182,8 @@ hnk_status hnk__blob_sweep(int directory, hnk__blob_visit visit, void *context, 
         while (folder != NULL && (entry = readdir(folder)) != NULL) {
             hnk__blob_name name;
             struct stat stat;
-            if (!parse_name(entry->d_name, &name) || fstatat(dirfd(folder), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) != 0)
+            if (!parse_name(entry->d_name, &name) ||
+                fstatat(dirfd(folder), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) != 0)
                 continue;
             if (!visit(context, name, (uint64_t)stat.st_size) && remove)
                 unlinkat(dirfd(folder), entry->d_name, 0);

@@ -150,7 +150,8 @@ static hnk_bucket *find_open(hnk_store *store, uint32_t id)
     return NULL;
 }
 
-hnk_status hnk__bucket_attach(hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out)
+hnk_status hnk__bucket_attach(
+    hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out)
 {
     hnk_bucket *bucket = NULL;
     hnk_status status = HNK_OK;
@@ -247,7 +248,10 @@ void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation)
 
 /* Settings --------------------------------------------------------------------------------------------------------- */
 
-enum { FIELDS_KNOWN = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK | HNK_FIELD_MUST_EXIST };
+enum {
+    FIELDS_KNOWN =
+        HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK | HNK_FIELD_MUST_EXIST
+};
 
 static bool resolve(const hnk_bucket_options *given, hnk_bucket_options *out)
 {
@@ -373,7 +377,8 @@ hnk_status hnk_bucket_open(
     if (name.size > HNK_BUCKET_NAME_MAX_BYTES)
         return hnk__fail(error, HNK_ERROR_NAME_SIZE, 0, "opening a bucket");
     if (!resolve(options, &resolved))
-        return hnk__fail(error, HNK_ERROR_ARGUMENT, 0, "opening bucket \"%.*s\"", (int)name.size, (const char *)name.data);
+        return hnk__fail(error, HNK_ERROR_ARGUMENT, 0, "opening bucket \"%.*s\"", (int)name.size,
+                         name.size > 0 ? (const char *)name.data : "");
 
     status = open_existing(store, name, &resolved, &bucket, &differs);
     if (status == HNK_NOT_FOUND && (resolved.fields & HNK_FIELD_MUST_EXIST) == 0) {
@@ -489,7 +494,8 @@ hnk_status hnk_store_drop_bucket(hnk_store *store, hnk_bytes name, hnk_error *er
         return status;
     if ((status = hnk__write_open(store, &write, error)) != HNK_OK)
         goto done;
-    if ((status = hnk__write_touch(&write, bucket, &in)) == HNK_OK && (status = hnk__entries_clear(&write, in)) == HNK_OK) {
+    if ((status = hnk__write_touch(&write, bucket, &in)) == HNK_OK &&
+        (status = hnk__entries_clear(&write, in)) == HNK_OK) {
         hnk__key_row(&key, HNK_TABLE_NAME, 0, name);
         if ((status = hnk__row_delete(write.txn, &key)) == HNK_OK) {
             hnk__key_row(&key, HNK_TABLE_BUCKET, bucket->id, (hnk_bytes){ NULL, 0 });

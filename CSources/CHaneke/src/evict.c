@@ -15,7 +15,8 @@ static uint32_t draw(hnk_store *store, uint32_t below)
     return (uint32_t)(((x * 2685821657736338717u) >> 32) * below >> 32);
 }
 
-/* Slots in use whose access time says "free" (a killed writer's, or of a damaged file) become "unknown": they go first. */
+/* Slots in use whose access time says "free" (a killed writer's, or of a damaged file) become "unknown": they go
+ * first. */
 hnk_status hnk__wake_slots(hnk__write *write, hnk__touched *in)
 {
     hnk_status status = HNK_OK;

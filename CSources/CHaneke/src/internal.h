@@ -87,7 +87,8 @@ typedef struct hnk__access_header {
 
 /* platform.c: the seams that tests replace ------------------------------------------------------------------------- */
 
-uint64_t hnk__now_ns(bool precise);   /* since 1970; coarse is one tick (1-4 ms) behind at most, and five times as cheap */
+/* Since 1970. Coarse is one tick (1-4 ms) behind at most, and five times as cheap. */
+uint64_t hnk__now_ns(bool precise);
 uint64_t hnk__now_ms(void);
 bool hnk__boot_identity(uint8_t out[16]);
 void hnk__random(void *bytes, size_t size);
@@ -198,7 +199,8 @@ hnk_status hnk__row_reserve(hnk__txn *txn, const hnk__key *key, size_t size, voi
 hnk_status hnk__row_delete(hnk__txn *txn, const hnk__key *key);
 
 hnk_status hnk__cursor_open(hnk__txn *txn, hnk__cursor **out);
-hnk_status hnk__cursor_seek(hnk__cursor *cursor, const hnk__key *key, hnk_bytes *out_key, hnk_bytes *out_row); /* at or after */
+/* The row at or after `key`. */
+hnk_status hnk__cursor_seek(hnk__cursor *cursor, const hnk__key *key, hnk_bytes *out_key, hnk_bytes *out_row);
 hnk_status hnk__cursor_next(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *out_row);
 hnk_status hnk__cursor_delete(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *out_row); /* and moves to the next */
 void hnk__cursor_close(hnk__cursor **cursor);
@@ -250,7 +252,8 @@ typedef struct hnk__blob_draft {
 hnk_status hnk__blob_begin(hnk__blob_draft *draft, int directory);
 hnk_status hnk__blob_append(hnk__blob_draft *draft, hnk_bytes bytes);
 hnk_status hnk__blob_sync(hnk__blob_draft *draft);
-hnk_status hnk__blob_place(hnk__blob_draft *draft, int directory, hnk__blob_name name); /* renames; the draft stays to be discarded */
+/* Renames; the draft stays to be discarded. */
+hnk_status hnk__blob_place(hnk__blob_draft *draft, int directory, hnk__blob_name name);
 void hnk__blob_discard(hnk__blob_draft *draft, int directory); /* unlinks what was not placed, closes */
 hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int *out_file);
 void hnk__blob_remove(int directory, hnk__blob_name name);
@@ -277,7 +280,8 @@ typedef struct hnk__state {
     bool made;   /* by this open: it goes again if the directory turns out not to be ours */
 } hnk__state;
 
-hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error); /* shared or exclusive lock */
+/* Takes the lock, exclusively if nobody else has it. */
+hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error);
 hnk_status hnk__state_mark_open(hnk__state *state);  /* writes the marker if exclusive, then holds the lock shared */
 void hnk__state_close(hnk__state *state, int directory, bool synced); /* marks closed if nobody else is there */
 void hnk__state_forget(hnk__state *state);
@@ -373,9 +377,11 @@ hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *err
 /* The bucket's row in this transaction: HNK_NOT_FOUND if it was dropped. */
 hnk_status hnk__write_touch(hnk__write *write, hnk_bucket *bucket, hnk__touched **out);
 
-hnk_status hnk__entry_find(hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge);
+hnk_status hnk__entry_find(
+    hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge);
 hnk_status hnk__entry_set(
-    hnk__write *write, hnk__touched *in, const hnk_operation *operation, hnk__blob_draft *draft, hnk_status *out_refusal);
+    hnk__write *write, hnk__touched *in, const hnk_operation *operation, hnk__blob_draft *draft,
+    hnk_status *out_refusal);
 hnk_status hnk__entry_remove(hnk__write *write, hnk__touched *in, const hnk__key *key);
 hnk_status hnk__entries_clear(hnk__write *write, hnk__touched *in);
 hnk_status hnk__table_clear(hnk__write *write, hnk__touched *in, uint8_t table); /* its rows of the bucket */
@@ -462,7 +468,7 @@ struct hnk_bucket {
     size_t name_bytes;
     uint8_t name[HNK_BUCKET_NAME_MAX_BYTES];
     hnk__access access;
-    _Atomic uint32_t *proven;        /* per slot the low half of the generation whose digests were proven by this process */
+    _Atomic uint32_t *proven;        /* per slot the low half of the generation that this process has proven */
     _Atomic uint32_t proven_slots;   /* that may be touched: the address space is reserved, the memory is not */
     hnk__counters counters[HNK_POOL_READERS + 1];
 };
@@ -488,7 +494,8 @@ hnk_bytes hnk__bucket_row_name(hnk_bytes row); /* of one that holds */
 void hnk__bucket_row_begin(hnk__bucket_row *out, uint64_t made_at_ms); /* that of a new bucket */
 /* Writes a bucket's row under a name it does not have open. */
 hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes name, const hnk__bucket_row *row);
-hnk_status hnk__bucket_attach(hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out);
+hnk_status hnk__bucket_attach(
+    hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out);
 void hnk__bucket_retain(hnk_bucket *bucket);
 hnk_bucket *hnk__bucket_find_open(hnk_store *store, uint32_t id); /* a further reference; NULL if nobody has it open */
 void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row);

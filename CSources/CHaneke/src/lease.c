@@ -106,8 +106,9 @@ void hnk_lease_release(hnk_lease *lease)
         return; /* a forked child must not touch its parent's places in the table of readers */
     atomic_store(&lease->since_ns, 0);
     if (!lease->separate) {
-        /* Once our reader is back, the store may be closed by whoever was waiting for it: nothing is touched after that.
-         * The closer sets `closing`, then looks at since_ns; we do it the other way round, so one of us sees the other. */
+        /* Once our reader is back, the store may be closed by whoever was waiting for it: nothing is touched after
+         * that. The closer sets `closing`, then looks at since_ns; we do it the other way round, so one of us sees
+         * the other. */
         if (atomic_load(&store->closing)) {
             hnk__store_end_last(store, lease);
             return;

@@ -7,7 +7,8 @@
 #define HNK_FORMAT_VERSION 1u
 #define HNK_RECORD_VERSION 1u
 #define HNK_PREFIX_BYTES 4u          /* table and bucket id in front of each row's key */
-#define HNK_KEY_RAW_MAX_BYTES 506u   /* LMDB holds keys of 511: 4 of prefix, 507 of stored key; the last byte tells a digest from a raw key */
+/* LMDB holds keys of 511: 4 of prefix, 507 of stored key, whose last byte tells a digested key from a raw one. */
+#define HNK_KEY_RAW_MAX_BYTES 506u
 #define HNK_KEY_DIGEST_BYTES 16u     /* XXH3-128 */
 #define HNK_KEY_HEAD_BYTES 491u      /* of an over-long key: 507 - 16 */
 #define HNK_KEY_STORED_MAX_BYTES 507u
@@ -20,18 +21,19 @@
 /* Defaults */
 #define HNK_READERS_DEFAULT 510u     /* 64 bytes each in lock.mdb; a busy server has some hundreds of threads */
 #define HNK_BLOB_THRESHOLD_DEFAULT_BYTES (256u * 1024u) /* above it a file of its own keeps data.mdb from fragmenting */
-#define HNK_MAP_DEFAULT_BYTES (sizeof(void *) >= 8 ? (uint64_t)64 << 30 : (uint64_t)1 << 30) /* address space only; never grown, see txn.c */
+/* Address space only, and never grown: see txn.c. */
+#define HNK_MAP_DEFAULT_BYTES (sizeof(void *) >= 8 ? (uint64_t)64 << 30 : (uint64_t)1 << 30)
 #define HNK_SYNC_INTERVAL_DEFAULT_MS 1000u
 
 /* Behaviour */
-#define HNK_EXACT_SLOTS_MAX 4096u    /* up to here the victim is found by looking at all access times: 32 KiB, microseconds */
+#define HNK_EXACT_SLOTS_MAX 4096u    /* up to here all access times are looked at for a victim: 32 KiB, microseconds */
 #define HNK_SAMPLE_SLOTS 32u         /* above it, the oldest of so many random ones: hit ratio within 0.0003 of exact */
 #define HNK_SAMPLE_TRIES 256u        /* free slots are skipped; after so many draws the slot table itself is asked */
-#define HNK_RESERVE_PAGES 64u        /* kept free where the file can't grow: evicting and removing need some pages first */
-#define HNK_POOL_READERS 64u         /* read transactions kept for reuse; more are made when more leases are held at once */
+#define HNK_RESERVE_PAGES 64u        /* kept free where the file can't grow: evicting needs some pages first */
+#define HNK_POOL_READERS 64u         /* read transactions kept for reuse; more are made for more leases at once */
 #define HNK_ACCESS_CHUNK_SLOTS 8192u /* the file of access times grows by 64 KiB */
 #define HNK_LIST_STEP 256u           /* entries a list reads under one snapshot */
-#define HNK_DOOMED_MAX 64u           /* damaged records remembered for removal; one forgotten is met again at its next read */
+#define HNK_DOOMED_MAX 64u           /* damaged records remembered for removal; one forgotten is met again */
 #define HNK_WRITE_BUFFER_BYTES (256u * 1024u) /* of one write() when a blob is copied from a file or verified */
 
 #endif

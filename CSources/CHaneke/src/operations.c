@@ -32,7 +32,8 @@ static bool wants_blob(const hnk_store *store, const hnk_operation *operation)
 
 /* Writes the files of large values before the writers' turn is taken. */
 static hnk_status write_drafts(
-    hnk_store *store, const hnk_operation *operations, const hnk_status *refusals, size_t count, hnk__blob_draft *drafts)
+    hnk_store *store, const hnk_operation *operations, const hnk_status *refusals, size_t count,
+    hnk__blob_draft *drafts)
 {
     hnk_status status = HNK_OK;
     for (size_t i = 0; i < count && status == HNK_OK; i++) {
@@ -234,7 +235,8 @@ enum { STEP = 64 };
 /* Collects up to STEP keys of records that are picked, from `from` on; *from becomes where to go on, *more whether
  * there is more. */
 static hnk_status pick_some(
-    hnk__write *write, hnk_bucket *bucket, hnk_bytes prefix, picks pick, const void *context, hnk__key *from, hnk__key *out,
+    hnk__write *write, hnk_bucket *bucket, hnk_bytes prefix, picks pick, const void *context, hnk__key *from,
+    hnk__key *out,
     size_t *out_count, bool *more)
 {
     hnk__cursor *cursor = NULL;

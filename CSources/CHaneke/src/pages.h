@@ -22,7 +22,8 @@
 
 enum { HNK_LMDB_BRANCH = 1, HNK_LMDB_LEAF = 2, HNK_LMDB_OVERFLOW = 4, HNK_LMDB_META = 8 }; /* P_…: of a page */
 enum { HNK_LMDB_BIG = 1, HNK_LMDB_SUB = 2 }; /* F_BIGDATA, F_SUBDATA: of a leaf's node */
-enum { HNK_LMDB_INTEGER_KEY = 0x8 };         /* MDB_INTEGERKEY: of the free tree, whose flags hold the environment's too: */
+/* MDB_INTEGERKEY: of the free tree, whose flags hold the environment's too, which are the next two. */
+enum { HNK_LMDB_INTEGER_KEY = 0x8 };
 enum { HNK_LMDB_FIXED_MAP = 0x1, HNK_LMDB_NO_SUBDIR = 0x4000 };
 
 /* In front of each page; of a run of overflow pages, in front of the first one only [MDB_page]. 16-bit pointers

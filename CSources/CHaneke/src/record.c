@@ -99,7 +99,12 @@ void hnk__record_write(void *out, const hnk__header *header, hnk_bytes key, hnk_
 
 /* Charge (DISK_FORMAT.md) ------------------------------------------------------------------------------------------ */
 
-enum { LMDB_PAGE_HEADER_BYTES = 16, LMDB_NODE_HEADER_BYTES = 8, LMDB_NODE_POINTER_BYTES = 2, LMDB_PAGE_NUMBER_BYTES = 8 };
+enum {
+    LMDB_PAGE_HEADER_BYTES = 16,
+    LMDB_NODE_HEADER_BYTES = 8,
+    LMDB_NODE_POINTER_BYTES = 2,
+    LMDB_PAGE_NUMBER_BYTES = 8
+};
 
 static size_t node(size_t key_bytes, size_t row_bytes)
 {

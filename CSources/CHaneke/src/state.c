@@ -25,7 +25,8 @@ static_assert(offsetof(marker, digest) == 56, "DISK_FORMAT.md, state");
 
 static const char magic[8] = { 'H', 'N', 'K', 'S', 'T', 'A', 'T', 'E' };
 
-/* SHARED: open, and a second process has joined; LEFT: closed by the last of several. One of them may have been killed. */
+/* SHARED: open, and a second process has joined; LEFT: closed by the last of several. One of them may have been
+ * killed. */
 enum { VERSION = 1, STATE_OPEN = 1, STATE_CLOSED = 2, STATE_SHARED = 3, STATE_LEFT = 4 };
 
 static bool read_marker(int file, marker *out)

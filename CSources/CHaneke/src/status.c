@@ -6,30 +6,30 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STATUSES(X)                                                                                                     \
-    X(HNK_OK, "done")                                                                                                   \
-    X(HNK_NOT_FOUND, "not found")                                                                                       \
-    X(HNK_EXPIRED, "the entry's lifetime is over; set it anew, or read it with HNK_GET_EXPIRED")                        \
-    X(HNK_DAMAGED, "the entry failed its checksum and will be removed; set it anew")                                    \
-    X(HNK_ERROR_IO, "the system refused an operation on the store's files; see the system's error")                     \
-    X(HNK_ERROR_MEMORY, "out of memory")                                                                                \
-    X(HNK_ERROR_ARGUMENT, "an option or flag is unknown to this version, or out of its range; see haneke.h")            \
-    X(HNK_ERROR_KEY_SIZE, "a key must have 1 to 65,536 bytes; shorten it or use a digest of it")                        \
-    X(HNK_ERROR_METADATA_SIZE, "metadata may have at most 65,536 bytes; put the rest into the value")                   \
-    X(HNK_ERROR_NAME_SIZE, "a bucket's name may have at most 255 bytes; choose a shorter one")                          \
-    X(HNK_ERROR_VALUE_TOO_LARGE, "the value alone exceeds the bucket's capacity; raise the capacity or split the value") \
-    X(HNK_ERROR_BUFFER_SIZE, "the buffer is too small for the value; pass one of the size that was told")               \
-    X(HNK_ERROR_DISK_FULL, "no room on the file system, even after evicting; free some or lower the capacity")          \
-    X(HNK_ERROR_ACCESS, "the directory may not be read and written; change its permissions or choose another")          \
-    X(HNK_ERROR_NOT_A_DIRECTORY, "a file stands where the directory should be; choose another directory")               \
-    X(HNK_ERROR_NOT_A_STORE, "data.mdb in this directory is not a store of this library; choose another directory")     \
-    X(HNK_ERROR_NEWER_FORMAT, "the store was written by a newer version; update this program or choose another directory") \
-    X(HNK_ERROR_DAMAGED_STORE, "the store is damaged; open it with HNK_DAMAGE_SALVAGE or delete the directory")          \
-    X(HNK_ERROR_DIRECTORY_GONE, "the directory was deleted while open; close the store and open it again")              \
-    X(HNK_ERROR_FORKED, "the store was opened before fork(); open it anew in the child")                                \
-    X(HNK_ERROR_READERS_FULL, "too many leases at once; release some or raise readers_max")                             \
-    X(HNK_ERROR_BUCKETS_FULL, "no bucket ids are left in this store; delete the directory and begin anew")              \
-    X(HNK_ERROR_CANCELLED, "stopped by the progress function")                                                          \
+#define STATUSES(X)                                                                                                    \
+    X(HNK_OK, "done")                                                                                                  \
+    X(HNK_NOT_FOUND, "not found")                                                                                      \
+    X(HNK_EXPIRED, "the entry's lifetime is over; set it anew, or read it with HNK_GET_EXPIRED")                       \
+    X(HNK_DAMAGED, "the entry failed its checksum and will be removed; set it anew")                                   \
+    X(HNK_ERROR_IO, "the system refused an operation on the store's files; see the system's error")                    \
+    X(HNK_ERROR_MEMORY, "out of memory")                                                                               \
+    X(HNK_ERROR_ARGUMENT, "an option or flag is unknown to this version, or out of its range; see haneke.h")           \
+    X(HNK_ERROR_KEY_SIZE, "a key must have 1 to 65,536 bytes; shorten it or use a digest of it")                       \
+    X(HNK_ERROR_METADATA_SIZE, "metadata may have at most 65,536 bytes; put the rest into the value")                  \
+    X(HNK_ERROR_NAME_SIZE, "a bucket's name may have at most 255 bytes; choose a shorter one")                         \
+    X(HNK_ERROR_VALUE_TOO_LARGE, "the value alone exceeds the bucket's capacity; raise it or split the value") \
+    X(HNK_ERROR_BUFFER_SIZE, "the buffer is too small for the value; pass one of the size that was told")              \
+    X(HNK_ERROR_DISK_FULL, "no room on the file system, even after evicting; free some or lower the capacity")         \
+    X(HNK_ERROR_ACCESS, "the directory may not be read and written; change its permissions or choose another")         \
+    X(HNK_ERROR_NOT_A_DIRECTORY, "a file stands where the directory should be; choose another directory")              \
+    X(HNK_ERROR_NOT_A_STORE, "data.mdb in this directory is not a store of this library; choose another directory")    \
+    X(HNK_ERROR_NEWER_FORMAT, "a newer version wrote the store; update this program or choose another directory") \
+    X(HNK_ERROR_DAMAGED_STORE, "the store is damaged; open it with HNK_DAMAGE_SALVAGE or delete the directory")        \
+    X(HNK_ERROR_DIRECTORY_GONE, "the directory was deleted while open; close the store and open it again")             \
+    X(HNK_ERROR_FORKED, "the store was opened before fork(); open it anew in the child")                               \
+    X(HNK_ERROR_READERS_FULL, "too many leases at once; release some or raise readers_max")                            \
+    X(HNK_ERROR_BUCKETS_FULL, "no bucket ids are left in this store; delete the directory and begin anew")             \
+    X(HNK_ERROR_CANCELLED, "stopped by the progress function")                                                         \
     X(HNK_ERROR_INTERNAL, "a bug in the store; please report it")
 
 const char *hnk_status_name(hnk_status status)

@@ -458,7 +458,7 @@ unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id)
 /* Adds up the blocks of all files under a folder, two levels deep: as deep as a store goes. */
 static uint64_t blocks_under(int directory, const char *name, int depth)
 {
-    enum { STAT_BLOCK_BYTES = 512 }; /* st_blocks counts these on every system we know, whatever the file system's own size */
+    enum { STAT_BLOCK_BYTES = 512 }; /* of st_blocks on every system we know, whatever the file system's own */
     uint64_t bytes = 0;
     int file = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = file < 0 ? NULL : fdopendir(file);
@@ -581,7 +581,8 @@ hnk_status hnk_store_compact(hnk_store *store, uint64_t *out_freed_bytes, hnk_er
         if (status == HNK_ERROR_CANCELLED) /* a file system without holes */
             status = HNK_OK;
     }
-    hnk_status ended = hnk__write_close(&write, HNK_ERROR_CANCELLED, NULL); /* nothing was written: only the turn was needed */
+    /* Nothing was written: only the turn was needed. */
+    hnk_status ended = hnk__write_close(&write, HNK_ERROR_CANCELLED, NULL);
     (void)ended;
     if (status != HNK_OK)
         return hnk__fail(error, status, 0, "compacting %s", store->path);

@@ -384,7 +384,8 @@ hnk_status hnk__row_delete(hnk__txn *txn, const hnk__key *key)
 
 /* Cursors: an hnk__cursor is LMDB's own ---------------------------------------------------------------------------- */
 
-static hnk_status cursor_move(hnk__cursor *cursor, MDB_val *name, MDB_cursor_op op, hnk_bytes *out_key, hnk_bytes *out_row)
+static hnk_status cursor_move(
+    hnk__cursor *cursor, MDB_val *name, MDB_cursor_op op, hnk_bytes *out_key, hnk_bytes *out_row)
 {
     MDB_val row;
     int code = mdb_cursor_get((MDB_cursor *)cursor, name, &row, op);

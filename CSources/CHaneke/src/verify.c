@@ -82,8 +82,9 @@ static void verify_blob(verifier *verifying, const hnk__record *record, hnk_byte
 
     if (hnk__blob_open(verifying->store->directory, name, header->value_bytes, &file) != HNK_OK) {
         if (is_current(verifying, row_key, header->generation)) {
-            fault(verifying, &verifying->found.missing_blobs, "the blob of slot %u of bucket %u is missing or of another length",
-                  (unsigned)header->slot, (unsigned)header->bucket_id);
+            fault(verifying, &verifying->found.missing_blobs,
+                  "the blob of slot %u of bucket %u is missing or of another length", (unsigned)header->slot,
+                  (unsigned)header->bucket_id);
             doom(verifying, row_key, header->generation);
         }
         return;
@@ -178,7 +179,8 @@ static hnk_status verify_records(verifier *verifying, uint32_t id, const hnk__bu
         return status;
     if (sum.entries != row->entries || sum.payload_bytes != row->payload_bytes || sum.blob_bytes != row->blob_bytes ||
         sum.charged_bytes != row->charged_bytes)
-        fault(verifying, &verifying->found.accounting_faults, "bucket %u counts %llu entries of %llu bytes, holds %llu of %llu",
+        fault(verifying, &verifying->found.accounting_faults,
+              "bucket %u counts %llu entries of %llu bytes, holds %llu of %llu",
               (unsigned)id, (unsigned long long)row->entries, (unsigned long long)row->charged_bytes,
               (unsigned long long)sum.entries, (unsigned long long)sum.charged_bytes);
     if (row->charged_bytes > row->capacity_bytes || (row->entries_max != 0 && row->entries > row->entries_max))
@@ -197,7 +199,8 @@ static hnk_status verify_slots(verifier *verifying, uint32_t id, const hnk__buck
         hnk__key_slot(&key, id, slot);
         hnk_status status = hnk__row_get(verifying->txn, &key, &bytes);
         if (status == HNK_NOT_FOUND)
-            fault(verifying, &verifying->found.slot_faults, "slot %u of bucket %u has no row", (unsigned)slot, (unsigned)id);
+            fault(verifying, &verifying->found.slot_faults, "slot %u of bucket %u has no row", (unsigned)slot,
+                  (unsigned)id);
         else if (status != HNK_OK)
             return status;
         else
@@ -207,14 +210,15 @@ static hnk_status verify_slots(verifier *verifying, uint32_t id, const hnk__buck
         hnk__key_slot(&key, id, next - 1);
         if (hnk__row_get(verifying->txn, &key, &bytes) != HNK_OK || bytes.size != 5 ||
             *(const uint8_t *)bytes.data != HNK_SLOT_FREE) {
-            fault(verifying, &verifying->found.slot_faults, "the free chain of bucket %u breaks at slot %u", (unsigned)id,
-                  (unsigned)(next - 1));
+            fault(verifying, &verifying->found.slot_faults, "the free chain of bucket %u breaks at slot %u",
+                  (unsigned)id, (unsigned)(next - 1));
             return HNK_OK;
         }
         memcpy(&next, (const char *)bytes.data + 1, sizeof next);
     }
     if (used != row->entries || used + chained != row->slots)
-        fault(verifying, &verifying->found.slot_faults, "bucket %u has %u slots: %llu in use for %llu entries, %llu free",
+        fault(verifying, &verifying->found.slot_faults,
+              "bucket %u has %u slots: %llu in use for %llu entries, %llu free",
               (unsigned)id, (unsigned)row->slots, (unsigned long long)used, (unsigned long long)row->entries,
               (unsigned long long)chained);
     return HNK_OK;
@@ -261,7 +265,8 @@ static bool is_named(void *context, hnk__blob_name name, uint64_t size)
     hnk__key_slot(&key, name.bucket_id, name.slot);
     if (hnk__row_get(verifying->txn, &key, &bytes) == HNK_OK && bytes.size >= 2 &&
         bytes.size <= 1 + HNK_KEY_STORED_MAX_BYTES && *(const uint8_t *)bytes.data == HNK_SLOT_USED) {
-        hnk__key_row(&key, HNK_TABLE_RECORD, name.bucket_id, (hnk_bytes){ (const char *)bytes.data + 1, bytes.size - 1 });
+        hnk__key_row(&key, HNK_TABLE_RECORD, name.bucket_id,
+                     (hnk_bytes){ (const char *)bytes.data + 1, bytes.size - 1 });
         if (hnk__row_get(verifying->txn, &key, &bytes) == HNK_OK &&
             hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, bytes) &&
             record.header.generation == name.generation)
@@ -284,7 +289,8 @@ static hnk_status verify_all(verifier *verifying)
         if ((status = hnk__cursor_open(verifying->txn, &cursor)) != HNK_OK)
             return status;
         status = hnk__cursor_seek(cursor, &first, &name, &row);
-        bool more = status == HNK_OK && name.size == HNK_PREFIX_BYTES && *(const uint8_t *)name.data == HNK_TABLE_BUCKET;
+        bool more =
+            status == HNK_OK && name.size == HNK_PREFIX_BYTES && *(const uint8_t *)name.data == HNK_TABLE_BUCKET;
         id = more ? hnk__key_bucket_id(name.data) : id;
         hnk__cursor_close(&cursor);
         if (!more)

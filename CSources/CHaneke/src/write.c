@@ -300,7 +300,8 @@ static hnk__blob_name blob_of(const hnk__header *header)
 
 /* Finds the record of `key` as writers need it: proven to the header, with its charge. HNK_DAMAGED if it can't be
  * believed. */
-hnk_status hnk__entry_find(hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge)
+hnk_status hnk__entry_find(
+    hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge)
 {
     hnk_bytes row;
     hnk_status status;
@@ -420,7 +421,8 @@ static hnk_status put_record(
         .generation = ++in->row.generation,
         .written_at_ms = write->now_ms,
         .expires_at_ms = expiry_of(write, in, operation->lifetime_ms),
-        .value_digest = blob ? hnk__digest_end(draft->digest) : hnk__digest(operation->value.data, operation->value.size, 0),
+        .value_digest = blob ? hnk__digest_end(draft->digest)
+                             : hnk__digest(operation->value.data, operation->value.size, 0),
     };
     hnk_status status;
     void *out;
@@ -438,7 +440,8 @@ static hnk_status put_record(
 }
 
 hnk_status hnk__entry_set(
-    hnk__write *write, hnk__touched *in, const hnk_operation *operation, hnk__blob_draft *draft, hnk_status *out_refusal)
+    hnk__write *write, hnk__touched *in, const hnk_operation *operation, hnk__blob_draft *draft,
+    hnk_status *out_refusal)
 {
     hnk__key key;
     hnk__record old;

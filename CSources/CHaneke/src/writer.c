@@ -32,7 +32,8 @@ hnk_status hnk_writer_begin(hnk_bucket *bucket, hnk_bytes key, const hnk_set_opt
         return HNK_ERROR_KEY_SIZE;
     if (resolved.metadata.size > HNK_METADATA_MAX_BYTES)
         return HNK_ERROR_METADATA_SIZE;
-    if ((writer = calloc(1, sizeof *writer)) == NULL || (writer->copies = malloc(key.size + resolved.metadata.size)) == NULL) {
+    if ((writer = calloc(1, sizeof *writer)) == NULL ||
+        (writer->copies = malloc(key.size + resolved.metadata.size)) == NULL) {
         free(writer);
         return HNK_ERROR_MEMORY;
     }
