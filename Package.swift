@@ -82,7 +82,7 @@ let package = Package(
         .testTarget(name: "HanekeStorageTests", dependencies: ["HanekeStorage", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HanekeNetworkTests", dependencies: ["HanekeNetwork", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HanekeTests", dependencies: ["Haneke", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "HanekeCLITests", dependencies: ["HanekeCLI", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "HanekeCLITests", dependencies: ["Haneke", "HanekeCLI", "TestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c11

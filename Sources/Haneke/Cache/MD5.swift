@@ -1,7 +1,7 @@
 /// The MD5 digest (RFC 1321), which names exported files as older versions did.
 ///
 /// It protects nothing.
-enum MD5 {
+package enum MD5 {
     private static let shifts: [UInt32] = [
         7, 12, 17, 22, 7, 12, 17, 22, 7, 12, 17, 22, 7, 12, 17, 22, 5, 9, 14, 20, 5, 9, 14, 20, 5, 9, 14, 20, 5, 9, 14,
         20,
@@ -21,7 +21,7 @@ enum MD5 {
         0x6fa8_7e4f, 0xfe2c_e6e0, 0xa301_4314, 0x4e08_11a1, 0xf753_7e82, 0xbd3a_f235, 0x2ad7_d2bb, 0xeb86_d391,
     ]
 
-    static func hexadecimalDigest(of message: [UInt8]) -> String {
+    package static func hexadecimalDigest(of message: [UInt8]) -> String {
         var state: [UInt32] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476]
         var padded = message
         padded.append(0x80)

@@ -1,3 +1,5 @@
+import Haneke
+
 /// Where the value of a key lies below an exported directory.
 ///
 /// A `/` between two names separates directories, so that an imported tree comes out as a tree. Everything else that no
@@ -42,7 +44,7 @@ struct ExportName: Equatable {
     }
 
     private init(digestOf key: String) {
-        let digest = MD5.hex(of: Array(key.utf8))
+        let digest = MD5.hexadecimalDigest(of: Array(key.utf8))
         let pathExtension = Self.escaped(Self.pathExtension(of: Array(key.utf8)))
         let fits = digest.utf8.count + pathExtension.count <= Self.longestName
         self.init(directories: [], file: fits ? digest + String(decoding: pathExtension, as: UTF8.self) : digest)

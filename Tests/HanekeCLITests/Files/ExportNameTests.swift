@@ -1,3 +1,4 @@
+import Haneke
 import Testing
 
 @testable import HanekeCLI
@@ -32,11 +33,11 @@ struct ExportNameTests {
     @Test("H-178: a name over 255 bytes becomes the MD5 digest and the extension without a URL's query")
     func longNames() {
         let stem = String(repeating: "n", count: 300)
-        #expect(ExportName(stem).path == MD5.hex(of: Array(stem.utf8)))
+        #expect(ExportName(stem).path == MD5.hexadecimalDigest(of: Array(stem.utf8)))
         let url = "http://h/\(stem).png?size=3.5"
-        #expect(ExportName(url).path == MD5.hex(of: Array(url.utf8)) + ".png")
+        #expect(ExportName(url).path == MD5.hexadecimalDigest(of: Array(url.utf8)) + ".png")
         let longExtension = "a." + String(repeating: "e", count: 260)
-        #expect(ExportName(longExtension).path == MD5.hex(of: Array(longExtension.utf8)))
+        #expect(ExportName(longExtension).path == MD5.hexadecimalDigest(of: Array(longExtension.utf8)))
         // 128 characters, 256 bytes.
         let bytes = String(repeating: "é", count: 128)
         #expect(ExportName(bytes).file.count == 32)
@@ -70,6 +71,6 @@ struct ExportNameTests {
             (String(repeating: "1234567890", count: 8), "57edf4a22be3c955ac49da2e2107b67a"),
         ])
     func digest(message: String, digest: String) {
-        #expect(MD5.hex(of: Array(message.utf8)) == digest)
+        #expect(MD5.hexadecimalDigest(of: Array(message.utf8)) == digest)
     }
 }
