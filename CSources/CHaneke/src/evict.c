@@ -147,16 +147,23 @@ static hnk_status evict_one(hnk__write *write, hnk__touched *in, uint32_t keep)
     return hnk__bucket_repair(write, in);
 }
 
-static bool fits(const hnk__bucket_row *row, uint64_t bytes, uint64_t entries)
+static bool fits(const hnk_store *store, const hnk__bucket_row *row, uint64_t bytes, uint64_t entries)
 {
-    return bytes <= row->capacity_bytes && row->charged_bytes <= row->capacity_bytes - bytes &&
-           (row->entries_max == 0 || row->entries + entries <= row->entries_max);
+    uint64_t capacity = row->capacity_bytes;
+    if (row->entries_max != 0 && row->entries + entries > row->entries_max)
+        return false;
+    if (bytes > capacity || row->charged_bytes > capacity - bytes)
+        return false;
+    /* Pages fill less than the charge assumes: see trim.c. Blobs take what they are charged. */
+    return store->swell == HNK_SWELL_NONE ||
+           row->blob_bytes + (row->charged_bytes - row->blob_bytes + bytes) / HNK_SWELL_NONE * store->swell <=
+               capacity + capacity / 8;
 }
 
 hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep)
 {
     hnk_status status = HNK_OK;
-    while (status == HNK_OK && in->row.entries > 0 && !fits(&in->row, bytes, entries))
+    while (status == HNK_OK && in->row.entries > 0 && !fits(write->store, &in->row, bytes, entries))
         status = evict_one(write, in, keep);
     return status;
 }

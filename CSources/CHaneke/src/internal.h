@@ -207,8 +207,11 @@ void hnk__cursor_close(hnk__cursor **cursor);
 
 /* Calls `visit` with runs of pages that no transaction can see any more. The writers' turn must be held by
  * `write_txn`. */
+/* Begins after what the transaction *after freed, and sets it to the last one looked at; ends when `pages_max` are reached. */
 hnk_status hnk__free_pages(
-    hnk__txn *write_txn, hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context);
+    hnk__txn *write_txn, uint64_t *after, uint64_t pages_max,
+    hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context);
+hnk_status hnk__txn_tree_pages(hnk__txn *txn, uint64_t *out); /* branch, leaf and overflow pages in use */
 
 /* access.c: access times ------------------------------------------------------------------------------------------- */
 
@@ -397,6 +400,10 @@ hnk_status hnk__wake_slots(hnk__write *write, hnk__touched *in);
 /* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
 hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes);
 
+/* trim.c */
+/* Looks now and then at what the disk really holds. At the start of a transaction, before it takes any page. */
+void hnk__trim(hnk__write *write);
+
 /* repair.c */
 /* Makes slot rows, free chain and counts anew from the records whose header digests hold; drops the others. */
 hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
@@ -437,7 +444,12 @@ struct hnk_store {
     uint8_t identity[16];
 
     pthread_mutex_t writing;         /* one writing thread of this process at a time; taken before LMDB's own lock */
-    uint64_t random;                 /* of eviction samples; guarded by `writing` */
+    uint64_t random;                 /* of eviction samples; guarded by `writing`, as what follows for trim.c */
+    uint32_t swell;                  /* what entries count, in thousandths of their charge */
+    uint32_t trim_writes;            /* since the last look */
+    uint64_t trim_bytes;             /* charged since the last look */
+    uint64_t trim_due_bytes;         /* so many make a look due */
+    uint64_t punched_txn;            /* up to this transaction's free pages, holes have been made */
 
     pthread_mutex_t dooming;         /* guards doomed[] */
     hnk__doomed doomed[HNK_DOOMED_MAX];

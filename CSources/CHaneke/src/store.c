@@ -265,6 +265,7 @@ static hnk_status open_store(
     store->state.file = -1;
     init_locks(store);
     hnk__random(&store->random, sizeof store->random);
+    store->swell = HNK_SWELL_NONE;
     store->random |= 1; /* xorshift never leaves zero */
 
     if ((store->path = realpath(directory, NULL)) == NULL) {
@@ -458,7 +459,6 @@ unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id)
 /* Adds up the blocks of all files under a folder, two levels deep: as deep as a store goes. */
 static uint64_t blocks_under(int directory, const char *name, int depth)
 {
-    enum { STAT_BLOCK_BYTES = 512 }; /* of st_blocks on every system we know, whatever the file system's own */
     uint64_t bytes = 0;
     int file = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = file < 0 ? NULL : fdopendir(file);
@@ -474,7 +474,7 @@ static uint64_t blocks_under(int directory, const char *name, int depth)
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
             fstatat(dirfd(folder), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        bytes += (uint64_t)stat.st_blocks * STAT_BLOCK_BYTES;
+        bytes += (uint64_t)stat.st_blocks * HNK_STAT_BLOCK_BYTES;
         if (S_ISDIR(stat.st_mode) && depth > 0)
             bytes += blocks_under(dirfd(folder), entry->d_name, depth - 1);
     }
@@ -577,7 +577,8 @@ hnk_status hnk_store_compact(hnk_store *store, uint64_t *out_freed_bytes, hnk_er
         struct punching punching = {
             hnk__environment_file(store->environment), hnk__environment_page_bytes(store->environment)
         };
-        status = hnk__free_pages(write.txn, punch, &punching);
+        uint64_t after = 0;
+        status = hnk__free_pages(write.txn, &after, UINT64_MAX, punch, &punching);
         if (status == HNK_ERROR_CANCELLED) /* a file system without holes */
             status = HNK_OK;
     }

@@ -439,8 +439,18 @@ static int oldest_of(const char *line, void *context)
     return 0;
 }
 
+hnk_status hnk__txn_tree_pages(hnk__txn *txn, uint64_t *out)
+{
+    MDB_stat stat;
+    int code = mdb_stat(txn->raw, txn->environment->rows, &stat);
+    if (code == 0)
+        *out = stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+    return from_lmdb(code);
+}
+
 hnk_status hnk__free_pages(
-    hnk__txn *write_txn, hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context)
+    hnk__txn *write_txn, uint64_t *after, uint64_t pages_max,
+    hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context)
 {
     enum { FREE_LIST = 0 }; /* LMDB's own database of free pages; a cursor on it is allowed in read transactions */
     MDB_env *env = write_txn->environment->raw;
@@ -457,7 +467,11 @@ hnk_status hnk__free_pages(
     uint64_t oldest = info.me_last_txnid;
     mdb_reader_list(env, oldest_of, &oldest);
 
-    while ((code = mdb_cursor_get(cursor, &name, &row, MDB_NEXT)) == 0) {
+    size_t from = (size_t)*after + 1;
+    uint64_t visited = 0;
+    name = (MDB_val){ sizeof from, &from };
+    for (code = mdb_cursor_get(cursor, &name, &row, MDB_SET_RANGE); code == 0 && visited < pages_max;
+         code = mdb_cursor_get(cursor, &name, &row, MDB_NEXT)) {
         size_t freed_by, count;
         memcpy(&freed_by, name.mv_data, sizeof freed_by);
         if (freed_by >= oldest) /* a reader may still see these, as in LMDB's own allocator */
@@ -475,6 +489,8 @@ hnk_status hnk__free_pages(
             if ((status = visit(context, first, run)) != HNK_OK)
                 goto done;
         }
+        visited += count;
+        *after = freed_by;
     }
     if (code == MDB_NOTFOUND)
         code = 0;

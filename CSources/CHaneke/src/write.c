@@ -120,6 +120,7 @@ hnk_status hnk__write_open(hnk_store *store, hnk__write *out, hnk_error *error)
         return hnk__fail(error, status, 0, "%s", store->path);
     }
     out->now_ms = hnk__now_ms();
+    hnk__trim(out);
     return HNK_OK;
 }
 
@@ -489,6 +490,7 @@ hnk_status hnk__entry_set(
         return status;
     in->row.entries++;
     in->row.charged_bytes += charge;
+    write->store->trim_bytes += charge;
     in->row.payload_bytes += value_bytes;
     in->row.blob_bytes += blob_charge;
     in->row.writes++;

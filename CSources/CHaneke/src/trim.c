@@ -1,0 +1,110 @@
+/* trim.c: keeps what the store really takes on the disk near the sum of its capacities.
+ *
+ * The charge of an entry assumes leaf pages three quarters full. Under random replacement they fill less (about 56 % was
+ * measured), and freed pages keep their blocks until they are used again. So now and then a writer looks at the pages in
+ * use and at the file's blocks: too many pages, and entries count a little more than their charge until enough have
+ * gone; too many blocks, and free pages become holes. Both in small steps, so that no single write waits for long. */
+#include "internal.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+struct totals {
+    uint64_t capacity_bytes;
+    uint64_t blob_bytes;
+    uint64_t slots;
+    bool unlimited;
+};
+
+/* Adds up the rows of all buckets. */
+static hnk_status add_up(hnk__txn *txn, struct totals *out)
+{
+    hnk__cursor *cursor = NULL;
+    hnk_bytes name, bytes;
+    hnk__key first;
+    hnk_status status;
+
+    *out = (struct totals){ 0 };
+    hnk__key_row(&first, HNK_TABLE_BUCKET, 0, (hnk_bytes){ NULL, 0 });
+    if ((status = hnk__cursor_open(txn, &cursor)) != HNK_OK)
+        return status;
+    status = hnk__cursor_seek(cursor, &first, &name, &bytes);
+    while (status == HNK_OK && name.size == HNK_PREFIX_BYTES && *(const uint8_t *)name.data == HNK_TABLE_BUCKET) {
+        hnk__bucket_row row;
+        if (bytes.size >= sizeof row) {
+            memcpy(&row, bytes.data, sizeof row);
+            out->unlimited |= row.capacity_bytes > HNK_CAPACITY_UNLIMITED - out->capacity_bytes;
+            out->capacity_bytes += row.capacity_bytes;
+            out->blob_bytes += row.blob_bytes;
+            out->slots += row.slots;
+        }
+        status = hnk__cursor_next(cursor, &name, &bytes);
+    }
+    hnk__cursor_close(&cursor);
+    return status == HNK_NOT_FOUND ? HNK_OK : status;
+}
+
+struct punching {
+    int file;
+    size_t page_bytes;
+};
+
+static hnk_status punch(void *context, uint64_t first_page, uint64_t pages)
+{
+    const struct punching *punching = context;
+    if (pages < HNK_TRIM_RUN_PAGES_MIN)
+        return HNK_OK;
+    return hnk__punch(punching->file, first_page * punching->page_bytes, pages * punching->page_bytes)
+               ? HNK_OK
+               : HNK_ERROR_IO;
+}
+
+/* Gives back free pages that have not been given back before, a bounded number of them. Not synced first: should the
+ * system crash before the next sync, an older meta page may name a hole, which the check of the next open finds. */
+static void punch_some(hnk__write *write)
+{
+    struct punching punching = {
+        hnk__environment_file(write->store->environment), hnk__environment_page_bytes(write->store->environment)
+    };
+    hnk_status status =
+        hnk__free_pages(write->txn, &write->store->punched_txn, HNK_TRIM_PAGES_MAX, punch, &punching);
+    (void)status; /* where holes can't be had, the file stays as it is */
+}
+
+/* One step towards the goal: up while too much is used, down again while there is room. */
+static uint32_t adjusted(uint32_t swell, uint64_t used, uint64_t goal, uint64_t capacity)
+{
+    if (used > goal)
+        return swell + HNK_SWELL_UP < HNK_SWELL_MAX ? swell + HNK_SWELL_UP : HNK_SWELL_MAX;
+    if (used < goal - capacity / 32 && swell > HNK_SWELL_NONE)
+        return swell - HNK_SWELL_NONE > HNK_SWELL_DOWN ? swell - HNK_SWELL_DOWN : HNK_SWELL_NONE;
+    return swell;
+}
+
+void hnk__trim(hnk__write *write)
+{
+    hnk_store *store = write->store;
+    struct totals totals;
+    struct stat stat;
+    uint64_t tree_pages;
+
+    if (++store->trim_writes < HNK_TRIM_WRITES && store->trim_bytes < store->trim_due_bytes)
+        return;
+    store->trim_writes = 0;
+    store->trim_bytes = 0;
+    if (add_up(write->txn, &totals) != HNK_OK || hnk__txn_tree_pages(write->txn, &tree_pages) != HNK_OK)
+        return;
+    if (totals.unlimited || totals.capacity_bytes == 0) {
+        store->swell = HNK_SWELL_NONE;
+        store->trim_due_bytes = UINT64_MAX;
+        return;
+    }
+    uint64_t capacity = totals.capacity_bytes;
+    uint64_t files = totals.blob_bytes + totals.slots * sizeof(uint64_t);
+    uint64_t used = tree_pages * hnk__environment_page_bytes(store->environment) + files;
+    store->trim_due_bytes = capacity / 128;
+    store->swell = adjusted(store->swell, used, capacity + capacity / 8 + HNK_TRIM_SLACK_BYTES, capacity);
+    if (fstat(hnk__environment_file(store->environment), &stat) == 0 &&
+        (uint64_t)stat.st_blocks * HNK_STAT_BLOCK_BYTES + files > capacity + capacity / 16 * 3 + HNK_TRIM_SLACK_BYTES)
+        punch_some(write);
+}
