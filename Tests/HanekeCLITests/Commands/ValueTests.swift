@@ -23,6 +23,41 @@ struct ValueTests {
         #expect(try store.shell(script).status == 0)
     }
 
+    #if os(Linux)
+        @Test("put streams: a pipe of 64 MiB goes through a fraction of that in memory")
+        func boundedMemory() throws {
+            let store = try StoreUnderTest()
+            try store.haneke("put", "k", input: Data("old".utf8))
+            // When head is done, all but the pipe's own 64 KiB has been read, and the tool still waits for the end.
+            let script = """
+                mkfifo pipe; head -c 67108864 /dev/urandom > file
+                $haneke put k pipe & tool=$!
+                exec 3> pipe; cat file >&3
+                awk '/VmHWM/ { print $2 }' /proc/$tool/status; $haneke get k; echo
+                exec 3>&-; wait $tool && $haneke get k | cmp - file && echo same
+                """
+            let lines = try store.shell(script).output.split(separator: "\n")
+            try #require(lines.count == 3)
+            #expect(try #require(Int(lines[0])) < 48 << 10)
+            #expect(lines[1...] == ["old", "same"])
+        }
+    #endif
+
+    @Test("a value over the capacity is refused, also one that never ends; what was under the key has gone")
+    func tooLarge() throws {
+        let store = try StoreUnderTest()
+        try store.write("file", Data.sample(3 << 20))
+        for script in ["$haneke put k file", "cat file | $haneke put k", "yes | $haneke put k"] {
+            #expect(try store.haneke("put", "k", "--capacity", "1M", input: Data("x".utf8)).status == 0)
+            let run = try store.shell(script)
+            #expect(run.status == 3)
+            #expect(run.output.contains("key \"k\": a value of ") && run.output.contains("raise it with --capacity"))
+            #expect(try store.haneke("has", "k").status == 1)
+        }
+        #expect(try store.shell("find store/blobs -type f").output.isEmpty)
+        #expect(try store.haneke("verify").status == 0)
+    }
+
     @Test("get -o writes a file whole, and leaves it alone on a miss")
     func outputFile() throws {
         let store = try StoreUnderTest()
