@@ -40,18 +40,17 @@ struct Descriptor: ~Copyable {
         return fstat(raw, &status) == 0 ? status : stat()
     }
 
-    /// The next `limit` bytes, in as many rounds as it takes; fewer only at the end.
-    func read(upTo limit: Int) throws -> [UInt8] {
-        try [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
-            while initialized < limit {
-                let rest = UnsafeMutableRawBufferPointer(
-                    rebasing: UnsafeMutableRawBufferPointer(buffer)[initialized...])
-                let count = retrying { Foundation.read(raw, rest.baseAddress, rest.count) }
-                if count < 0 { throw Failure.failed("\(name): cannot be read: \(systemErrorText())") }
-                if count == 0 { return }
-                initialized += count
-            }
+    /// Fills `buffer` with what comes next, in as many rounds as it takes; the result is less than its length only at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = retrying { Foundation.read(raw, rest.baseAddress, rest.count) }
+            if count < 0 { throw Failure.failed("\(name): cannot be read: \(systemErrorText())") }
+            if count == 0 { break }
+            filled += count
         }
+        return filled
     }
 
     /// All of `bytes`, in as many rounds as it takes.

@@ -23,7 +23,9 @@ struct IncomingValue: ~Copyable {
         let status = file.status
         let isFile = status.st_mode & S_IFMT == S_IFREG
         let room = isFile ? min(Self.pieceBytes, max(4_096, Int(clamping: status.st_size) + 1)) : Self.pieceBytes
-        start = try file.read(upTo: room)
+        start = try [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+            count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
+        }
         isWhole = start.count < room
         self.file = file
     }
@@ -47,16 +49,18 @@ struct IncomingValue: ~Copyable {
                 return count
             }
             let capacity = try bucket.statistics().capacityBytes
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 1)
+            defer { buffer.deallocate() }
             var writer = try bucket.writer(forKey: key, lifetime: lifetime)
             try writer.append(start)
-            while case let piece = try file.read(upTo: Self.pieceBytes), !piece.isEmpty {
-                count += piece.count
+            while case let length = try file.read(into: buffer), length > 0 {
+                count += length
                 guard count <= capacity else {
                     // Not the store's to refuse: an endless pipe would fill the disk before it is asked.
                     try bucket.remove(key)
                     throw TooLarge(size: "at least \(ByteCount.text(max(count, Int(clamping: file.status.st_size))))")
                 }
-                try writer.append(piece)
+                try writer.append(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
             }
             try writer.commit()
             return count
