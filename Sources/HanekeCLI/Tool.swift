@@ -3,9 +3,6 @@ import HanekeStorage
 
 /// The tool from its command line to its exit status.
 enum Tool {
-    /// The library's version: haneke.h, HNK_VERSION_TEXT.
-    static let version = "0.1.0"
-
     /// Runs one command.
     static func run(_ arguments: [String], environment: [String: String]) async -> ExitStatus {
         let options = arguments.prefix { $0 != "--" }
@@ -13,7 +10,7 @@ enum Tool {
         do {
             let invocation = try Invocation(arguments)
             if invocation.has(.version) {
-                try console.finish(VersionReport(version: version))
+                try console.finish(VersionReport(version: DiskStore.libraryVersion))
                 return .done
             }
             guard let command = invocation.command, !invocation.has(.help) else {

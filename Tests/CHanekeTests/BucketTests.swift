@@ -126,6 +126,26 @@ import Testing
         fixture.store.expectSound()
     }
 
+    @Test("other processes see what was counted after a write, or when a handle is closed, and see it once")
+    func sharedCounts() throws {
+        let fixture = try Fixture()
+        func shared() throws -> [UInt64] {
+            let file = try Files.read(fixture.directory.path("access-000001"))
+            return [32, 40, 48].map { offset in (0..<8).reduce(0) { $0 | UInt64(file[offset + $1]) << (8 * $1) } }
+        }
+        for _ in 0..<3 { _ = fixture.bucket.get("a") }
+        #expect(try shared() == [0, 0, 0])
+        #expect(fixture.bucket.set("a", "1") == .ok && fixture.bucket.get("a") == .text("1"))
+        #expect(try shared() == [0, 3, 0])
+        _ = try fixture.store.bucket()
+        #expect(try shared() == [1, 3, 0])
+        #expect(fixture.bucket.get("a") == .text("1"))
+        let counted = fixture.bucket.statistics()
+        #expect((counted.hits, counted.misses, counted.expirations) == (2, 3, 0))
+        #expect(fixture.store.statistics().hits == 2)
+        #expect(try shared() == [2, 3, 0])
+    }
+
     @Test("counts of a store are the sums of its buckets'")
     func sums() throws {
         let fixture = try Fixture(capacity: 100_000)

@@ -537,8 +537,9 @@ HNK_API void hnk_list_close(hnk_list *HNK_NULLABLE list);
 
 /* Looking after it ------------------------------------------------------------------------------------------------- */
 
-/* Counts. Those of events since the store was made; hits, misses, expired reads and damage found are advisory: a
- * killed process may take its last ones with it. */
+/* Counts. Those of events since the store was made; hits, misses, expired reads and damage found are advisory: other
+ * processes see them after this one's next write to the bucket or when it closes a handle to it, and a killed process
+ * takes along what was counted since. */
 typedef struct hnk_statistics {
     uint32_t struct_size;
     uint32_t buckets;         /* 1 for a bucket's own */

@@ -115,22 +115,42 @@ static void destroy(hnk_bucket *bucket)
     free(bucket);
 }
 
-/* Adds what was counted in this process to the shared counts. */
-static void flush_counters(hnk_bucket *bucket)
+/* What this process has counted and not yet shared. `listing` is held. */
+static hnk__counts unshared(const hnk_bucket *bucket)
+{
+    hnk__counts sum = { 0 };
+    for (size_t i = 0; i <= HNK_POOL_READERS; i++) {
+        const hnk__counters *counters = &bucket->counters[i];
+        sum.hits += atomic_load_explicit(&counters->hits, memory_order_relaxed);
+        sum.misses += atomic_load_explicit(&counters->misses, memory_order_relaxed);
+        sum.expirations += atomic_load_explicit(&counters->expirations, memory_order_relaxed);
+    }
+    sum.hits -= bucket->shared.hits;
+    sum.misses -= bucket->shared.misses;
+    sum.expirations -= bucket->shared.expirations;
+    return sum;
+}
+
+/* Adds it to the counts that all processes share. The counters themselves go on: their readers own them. */
+static void share_counts(hnk_bucket *bucket)
 {
     hnk__access_header *header = bucket->access.header;
     if (header == NULL)
         return;
-    for (size_t i = 0; i <= HNK_POOL_READERS; i++) {
-        hnk__counters *counters = &bucket->counters[i];
-        atomic_fetch_add_explicit(&header->hits, atomic_load_explicit(&counters->hits, memory_order_relaxed),
-                                  memory_order_relaxed);
-        atomic_fetch_add_explicit(&header->misses, atomic_load_explicit(&counters->misses, memory_order_relaxed),
-                                  memory_order_relaxed);
-        atomic_fetch_add_explicit(&header->expirations,
-                                  atomic_load_explicit(&counters->expirations, memory_order_relaxed),
-                                  memory_order_relaxed);
-    }
+    hnk__counts fresh = unshared(bucket);
+    atomic_fetch_add_explicit(&header->hits, fresh.hits, memory_order_relaxed);
+    atomic_fetch_add_explicit(&header->misses, fresh.misses, memory_order_relaxed);
+    atomic_fetch_add_explicit(&header->expirations, fresh.expirations, memory_order_relaxed);
+    bucket->shared.hits += fresh.hits;
+    bucket->shared.misses += fresh.misses;
+    bucket->shared.expirations += fresh.expirations;
+}
+
+void hnk__bucket_share_counts(hnk_bucket *bucket)
+{
+    pthread_mutex_lock(&bucket->store->listing);
+    share_counts(bucket);
+    pthread_mutex_unlock(&bucket->store->listing);
 }
 
 void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row)
@@ -206,6 +226,7 @@ void hnk_bucket_close(hnk_bucket *bucket)
         return;
     hnk_store *store = bucket->store;
     pthread_mutex_lock(&store->listing);
+    share_counts(bucket); /* not with the last handle only: a process may end before its other threads let go */
     bool last = --bucket->references == 0;
     if (last) {
         hnk_bucket **link = &store->buckets;
@@ -216,7 +237,6 @@ void hnk_bucket_close(hnk_bucket *bucket)
     pthread_mutex_unlock(&store->listing);
     if (!last)
         return;
-    flush_counters(bucket);
     destroy(bucket);
     hnk_store_close(store);
 }
@@ -533,17 +553,18 @@ hnk_status hnk_bucket_statistics(hnk_bucket *bucket, hnk_statistics *out_statist
         .corruptions = row.corruptions + hnk__store_doomed_in(bucket->store, bucket->id),
         .refused = row.refused,
     };
+    pthread_mutex_lock(&bucket->store->listing);
+    hnk__counts fresh = unshared(bucket);
     hnk__access_header *header = bucket->access.header;
     if (header != NULL) {
         filled.hits = atomic_load_explicit(&header->hits, memory_order_relaxed);
         filled.misses = atomic_load_explicit(&header->misses, memory_order_relaxed);
         filled.expirations = atomic_load_explicit(&header->expirations, memory_order_relaxed);
     }
-    for (size_t i = 0; i <= HNK_POOL_READERS; i++) {
-        filled.hits += atomic_load_explicit(&bucket->counters[i].hits, memory_order_relaxed);
-        filled.misses += atomic_load_explicit(&bucket->counters[i].misses, memory_order_relaxed);
-        filled.expirations += atomic_load_explicit(&bucket->counters[i].expirations, memory_order_relaxed);
-    }
+    pthread_mutex_unlock(&bucket->store->listing);
+    filled.hits += fresh.hits;
+    filled.misses += fresh.misses;
+    filled.expirations += fresh.expirations;
     hnk__options_give(out_statistics, &filled, sizeof filled);
     return HNK_OK;
 }

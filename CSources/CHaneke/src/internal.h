@@ -424,6 +424,10 @@ typedef struct hnk__counters {
     _Atomic uint64_t expirations;
 } hnk__counters;
 
+typedef struct hnk__counts {
+    uint64_t hits, misses, expirations;
+} hnk__counts;
+
 typedef struct hnk__doomed {
     uint64_t generation;
     hnk__key key;
@@ -483,6 +487,7 @@ struct hnk_bucket {
     _Atomic uint32_t *proven;        /* per slot the low half of the generation that this process has proven */
     _Atomic uint32_t proven_slots;   /* that may be touched: the address space is reserved, the memory is not */
     hnk__counters counters[HNK_POOL_READERS + 1];
+    hnk__counts shared;              /* of them all what stands in the access file; guarded by store->listing */
 };
 
 /* store.c */
@@ -509,6 +514,8 @@ hnk_status hnk__bucket_row_make(hnk__txn *txn, uint32_t bucket_id, hnk_bytes nam
 hnk_status hnk__bucket_attach(
     hnk_store *store, uint32_t id, hnk_bytes name, const hnk__bucket_row *row, hnk_bucket **out);
 void hnk__bucket_retain(hnk_bucket *bucket);
+/* Shows to other processes what this one has counted. */
+void hnk__bucket_share_counts(hnk_bucket *bucket);
 hnk_bucket *hnk__bucket_find_open(hnk_store *store, uint32_t id); /* a further reference; NULL if nobody has it open */
 void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row);
 /* Whether the digests of this generation in this slot were proven by this process, and noting that they were. */

@@ -193,6 +193,8 @@ hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *err
         hnk__touched *next = write->touched->next;
         if (write->touched->retained)
             hnk_bucket_close(write->touched->bucket);
+        else
+            hnk__bucket_share_counts(write->touched->bucket);
         free(write->touched);
         write->touched = next;
     }

@@ -16,6 +16,8 @@ extension Command {
         let url = try session.url()
         let lifetime = try session.invocation.lifetime()
         let bucket = try session.bucketForWriting()
+        // The cache's own threads may hold on to it when the process ends; what it counted is shared with our bucket's end.
+        defer { withExtendedLifetime(bucket) {} }
         let cache = try session.cache(in: bucket, lifetime: lifetime)
         let fetch = cache.fetch(URL: url, formatName: bucket.name)
         let value: Data

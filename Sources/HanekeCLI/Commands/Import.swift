@@ -40,7 +40,7 @@ private struct ImportLoad {
     /// Enough to make the commit's own cost small.
     private static let batchBytesMax = 4 << 20
     private static let batchEntriesMax = 256
-    /// A larger value is written from where it lies; a batch would copy it.
+    /// A larger value goes alone; a batch would copy it.
     private static let smallBytesMax = 256 << 10
 
     init(into bucket: Bucket, lifetime: Duration?, _ session: Session) {
@@ -50,29 +50,20 @@ private struct ImportLoad {
     }
 
     mutating func add(_ key: String, from path: String) throws {
-        let value: [UInt8]
         do {
-            value = try FileContents.read(path)
+            let value = try IncomingValue(path)
+            guard value.isWhole, value.start.count <= Self.smallBytesMax else {
+                try commit()
+                return count(try value.store(in: bucket, forKey: key, lifetime: lifetime))
+            }
+            batch.append((key, value.start))
+            batchBytes += value.start.count
         } catch let failure as Failure {
             return refuse(failure.message)
+        } catch let refusal as IncomingValue.TooLarge {
+            return refuse(session.tooLarge(refusal.size, key, in: bucket).message)
         }
-        if value.count > Self.smallBytesMax {
-            try commit()
-            try store(value, key)
-        } else {
-            batch.append((key, value))
-            batchBytes += value.count
-            if batch.count >= Self.batchEntriesMax || batchBytes >= Self.batchBytesMax { try commit() }
-        }
-    }
-
-    private mutating func store(_ value: [UInt8], _ key: String) throws {
-        do {
-            try bucket.set(value, forKey: key, lifetime: lifetime)
-        } catch  where error.code == .valueTooLarge {
-            return refuse(message(error, key, value))
-        }
-        count(value)
+        if batch.count >= Self.batchEntriesMax || batchBytes >= Self.batchBytesMax { try commit() }
     }
 
     /// Notes what could not be stored.
@@ -93,20 +84,21 @@ private struct ImportLoad {
         let outcomes = try bucket.store.apply(
             batch.map { StoreOperation(.set(key: $0.key, value: $0.value, lifetime: lifetime), in: bucket) })
         for (file, problem) in zip(batch, outcomes) {
-            if let problem { refuse(message(problem, file.key, file.value)) } else { count(file.value) }
+            if let problem { refuse(message(problem, file.key, file.value.count)) } else { count(file.value.count) }
         }
         batch.removeAll()
         batchBytes = 0
     }
 
-    private mutating func count(_ value: [UInt8]) {
+    private mutating func count(_ valueBytes: Int) {
         report.imported += 1
-        report.valueBytes += value.count
+        report.valueBytes += valueBytes
         progress.show("imported \(report.imported) files, \(ByteCount.text(report.valueBytes))")
     }
 
-    private func message(_ error: StoreError, _ key: String, _ value: [UInt8]) -> String {
-        error.code == .valueTooLarge ? session.tooLarge(value.count, key, in: bucket).message : error.description
+    private func message(_ error: StoreError, _ key: String, _ valueBytes: Int) -> String {
+        error.code == .valueTooLarge
+            ? session.tooLarge(ByteCount.text(valueBytes), key, in: bucket).message : error.description
     }
 }
 

@@ -6,20 +6,20 @@ extension Command {
         summary: "Store a value under KEY: the bytes of FILE, or of standard input.",
         details: """
             What was under KEY is replaced. Least recently used entries go until the bucket is within its capacity; a value
-            that alone exceeds it is refused. FILE "-" is standard input.
+            that alone exceeds it is refused. FILE "-" is standard input. A value of any length needs little memory.
             """
     ) { session in
         let key = try session.invocation.key()
         let lifetime = try session.invocation.lifetime()
-        let value = try FileContents.read(session.invocation.operands.dropFirst().first ?? "-")
+        // Before the store is opened, so that a file that can't be read leaves none behind.
+        let value = try IncomingValue(session.invocation.operands.dropFirst().first ?? "-")
         let bucket = try session.bucketForWriting()
-        do throws(StoreError) {
-            try bucket.set(value, forKey: key, lifetime: lifetime)
-        } catch {
-            guard error.code == .valueTooLarge else { throw error }
-            throw session.tooLarge(value.count, "key \"\(Printable.excerpt(key))\"", in: bucket)
+        do {
+            let count = try value.store(in: bucket, forKey: key, lifetime: lifetime)
+            try session.console.finish(PutReport(bucket: bucket.name, key: key, valueBytes: count))
+        } catch let refusal as IncomingValue.TooLarge {
+            throw session.tooLarge(refusal.size, "key \"\(Printable.excerpt(key))\"", in: bucket)
         }
-        try session.console.finish(PutReport(bucket: bucket.name, key: key, valueBytes: value.count))
         return .done
     }
 }
@@ -31,11 +31,11 @@ private struct PutReport: Report {
 }
 
 extension Session {
-    /// What to say of a value that was refused.
-    func tooLarge(_ valueBytes: Int, _ subject: String, in bucket: Bucket) -> Failure {
+    /// What to say of a value of a size, in words, that was refused.
+    func tooLarge(_ size: String, _ subject: String, in bucket: Bucket) -> Failure {
         let capacity = (try? bucket.statistics().capacityBytes).map { " (\(ByteCount.text($0)))" } ?? ""
         return .failed(
-            "\(subject): a value of \(ByteCount.text(valueBytes)) needs more on the disk than the capacity of bucket "
+            "\(subject): a value of \(size) needs more on the disk than the capacity of bucket "
                 + "\"\(bucket.name)\"\(capacity); raise it with --capacity")
     }
 }

@@ -40,23 +40,17 @@ struct Descriptor: ~Copyable {
         return fstat(raw, &status) == 0 ? status : stat()
     }
 
-    /// Everything up to the end.
-    func readAll() throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        // One byte more than a regular file has, so that its end is met without another round.
-        var step = max(65_536, Int(clamping: status.st_size) + 1)
-        while true {
-            let count = bytes.count
-            var received = 0
-            bytes.append(
-                contentsOf: [UInt8](unsafeUninitializedCapacity: step) { buffer, initialized in
-                    received = retrying { read(raw, buffer.baseAddress, buffer.count) }
-                    initialized = max(0, received)
-                })
-            if received < 0 { throw Failure.failed("\(name): cannot be read: \(systemErrorText())") }
-            if received == 0 { return bytes }
-            step = max(65_536, min(count, 1 << 24))
+    /// Fills `buffer` with what comes next, in as many rounds as it takes; the result is less than its length only at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = retrying { Foundation.read(raw, rest.baseAddress, rest.count) }
+            if count < 0 { throw Failure.failed("\(name): cannot be read: \(systemErrorText())") }
+            if count == 0 { break }
+            filled += count
         }
+        return filled
     }
 
     /// All of `bytes`, in as many rounds as it takes.

@@ -1,16 +1,7 @@
 import Foundation
 
-/// Whole files in memory.
+/// Whole files out of memory.
 enum FileContents {
-    /// The bytes of a file, or of standard input for "-".
-    static func read(_ path: String) throws -> [UInt8] {
-        if path == "-" { return try Descriptor.standardInput.readAll() }
-        guard let file = Descriptor(opening: path, O_RDONLY) else {
-            throw Failure.failed("\(path): cannot be read: \(systemErrorText()); name a file that can")
-        }
-        return try file.readAll()
-    }
-
     /// Writes a file, whole or not at all; what is no regular file (a device, a pipe, a link) is written in place.
     static func write(_ path: String, _ bytes: UnsafeRawBufferPointer) throws {
         var status = stat()

@@ -31,3 +31,20 @@ func milliseconds(of lifetime: Duration?) -> Int64 {
     let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
     return milliseconds > 0 ? milliseconds : -1
 }
+
+/// Lends what is set beside a value to a C call.
+@inline(__always)
+func withSetOptions<Result>(
+    _ metadata: [UInt8], _ lifetime: Duration?, _ sliding: Bool, _ userFlags: UInt32,
+    _ body: (UnsafePointer<hnk_set_options>) -> Result
+) -> Result {
+    withBytes(of: metadata) { metadata in
+        var options = hnk_set_options()
+        options.struct_size = UInt32(MemoryLayout<hnk_set_options>.size)
+        options.flags = sliding ? HNK_SET_SLIDING : 0
+        options.lifetime_ms = milliseconds(of: lifetime)
+        options.metadata = metadata
+        options.user_flags = userFlags
+        return body(&options)
+    }
+}

@@ -157,18 +157,30 @@ public final class Bucket: @unchecked Sendable {
         guard status == .ok else { throw StoreError(status, key: key) }
     }
 
+    /// Starts a value that comes in pieces and need not be in memory at once; nothing is visible before its commit.
+    ///
+    /// The parameters are those of `set(_:forKey:metadata:lifetime:sliding:userFlags:)`. Cost: a temporary file.
+    ///
+    /// - Throws: `keySize` or `metadataSize`, and what keeps the file from being made: `diskFull`, `access`,
+    ///   `directoryGone`, `io`.
+    public func writer(
+        forKey key: String, metadata: [UInt8] = [], lifetime: Duration? = nil, sliding: Bool = false,
+        userFlags: UInt32 = 0
+    ) throws(StoreError) -> ValueWriter {
+        var writer: OpaquePointer?
+        let status = withSetOptions(metadata, lifetime, sliding, userFlags) { options in
+            withBytes(of: key) { hnk_writer_begin(raw, $0, options, &writer) }
+        }
+        guard status == .ok, let writer else { throw StoreError(status, key: key) }
+        return ValueWriter(adopting: writer, key: key)
+    }
+
     private func setStatus(
         _ value: UnsafeRawBufferPointer, _ key: String, _ metadata: [UInt8], _ lifetime: Duration?, _ sliding: Bool,
         _ userFlags: UInt32
     ) -> hnk_status {
-        metadata.withUnsafeBytes { metadata in
-            var options = hnk_set_options()
-            options.struct_size = UInt32(MemoryLayout<hnk_set_options>.size)
-            options.flags = sliding ? HNK_SET_SLIDING : 0
-            options.lifetime_ms = milliseconds(of: lifetime)
-            options.metadata = hnk_bytes(metadata)
-            options.user_flags = userFlags
-            return withBytes(of: key) { hnk_bucket_set(raw, $0, hnk_bytes(value), &options) }
+        withSetOptions(metadata, lifetime, sliding, userFlags) { options in
+            withBytes(of: key) { hnk_bucket_set(raw, $0, hnk_bytes(value), options) }
         }
     }
 

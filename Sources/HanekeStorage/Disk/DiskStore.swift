@@ -84,6 +84,9 @@ public final class DiskStore: @unchecked Sendable {
 
     deinit { hnk_store_close(raw) }
 
+    /// The version of the library that is running: "0.1.0".
+    public static var libraryVersion: String { String(cString: hnk_version()) }
+
     /// The absolute path of the directory.
     public var directory: String { String(cString: hnk_store_directory(raw)) }
 

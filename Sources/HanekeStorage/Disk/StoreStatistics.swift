@@ -2,8 +2,9 @@ internal import CHaneke
 
 /// Counts of a bucket or of a whole store.
 ///
-/// Events are counted since the store was made, by all processes; hits, misses, expirations and corruptions are
-/// advisory, since a killed process may take its last ones with it.
+/// Events are counted since the store was made, by all processes. Hits, misses, expirations and corruptions are advisory:
+/// other processes see them after this one's next write to the bucket or when it drops a `Bucket`, and a killed process
+/// takes along what was counted since.
 public struct StoreStatistics: Sendable, Hashable {
     /// How many buckets these are the counts of.
     public var buckets = 0

@@ -23,6 +23,17 @@ struct FetchTests {
         #expect(try store.haneke("ls").text == url + "\n")
     }
 
+    @Test("each hit and each miss is counted, whatever still runs when the tool ends")
+    func counts() throws {
+        let store = try StoreUnderTest()
+        let server = try LoopbackServer { $0.path == "/" ? .response(body: "hello") : .response(status: 404) }
+        for _ in 0..<20 { try store.haneke("fetch", server.urlString()) }
+        for _ in 0..<5 { try store.haneke("fetch", server.urlString("/gone")) }
+        let counted = try store.haneke("stat", "--json").json()
+        #expect(counted["hits"] as? Int == 19)
+        #expect(counted["misses"] as? Int == 6)
+    }
+
     @Test("--json is one document with the source; -o writes the value to a file")
     func documents() throws {
         let store = try StoreUnderTest()

@@ -12,11 +12,12 @@ struct TreeTests {
         try store.write("in/sub/empty", Data())
         try store.write("in/sub/deeper/bytes", Data.sample(5_000))
         try store.write("in/large 🐎", Data.sample(400_000))
+        try store.write("in/streamed", Data.sample(5 << 20))
         let run = try store.haneke("import", store.directory.path("in"), "--json")
         #expect(run.status == 0)
         #expect(run.errors.isEmpty)
-        #expect(try run.json()["imported"] as? Int == 4)
-        #expect(try store.haneke("ls").text == "large 🐎\nreadme.txt\nsub/deeper/bytes\nsub/empty\n")
+        #expect(try run.json()["imported"] as? Int == 5)
+        #expect(try store.haneke("ls").text == "large 🐎\nreadme.txt\nstreamed\nsub/deeper/bytes\nsub/empty\n")
         #expect(try store.haneke("export", store.directory.path("out")).status == 0)
         #expect(try store.shell("diff -r in out").status == 0)
         // Again, over what is there.
@@ -60,13 +61,16 @@ struct TreeTests {
         try store.write("good", Data("good".utf8))
         try store.write("zlarge", Data.sample(50_000))
         try store.write("zlarger", Data.sample(500_000))
+        try store.write("zlargest", Data.sample(3 << 20))
         #expect(try store.shell("ln -s good link; ln -s . loop; mkfifo pipe; printf x > $'bad\\xff'").status == 0)
         let run = try store.haneke("import", store.directory.path, "--capacity", "32K", "--json")
         #expect(run.status == 3)
-        #expect(run.errorLines.count == 3)
-        for word in ["UTF-8", "zlarge:", "zlarger:", "--capacity"] { #expect(run.errors.contains(word)) }
+        #expect(run.errorLines.count == 4)
+        for word in ["UTF-8", "zlarge:", "zlarger:", "zlargest: a value of at least 3.0 MiB", "--capacity"] {
+            #expect(run.errors.contains(word))
+        }
         #expect(try run.json()["imported"] as? Int == 1)
-        #expect(try run.json()["failed"] as? Int == 3)
+        #expect(try run.json()["failed"] as? Int == 4)
         #expect(try store.haneke("ls").text == "good\n")
         #expect(try store.haneke("import", store.directory.path("missing")).status == 3)
     }

@@ -23,6 +23,47 @@ struct ValueTests {
         #expect(try store.shell(script).status == 0)
     }
 
+    #if os(Linux)
+        @Test("put streams: 64 MiB through a pipe take no more memory than 4")
+        func boundedMemory() throws {
+            let store = try StoreUnderTest()
+            try store.haneke("put", "k", input: Data("old".utf8))
+            // When cat is done, all but the pipe's own 64 KiB has been read, and the tool still waits for the end.
+            let script = """
+                mkfifo pipe; head -c 67108864 /dev/urandom > large; head -c 4194304 large > small
+                before=old; printf old > old
+                for file in small large; do
+                    $haneke put k pipe & tool=$!
+                    exec 3> pipe; cat $file >&3
+                    awk '/VmHWM/ { print $2 }' /proc/$tool/status
+                    $haneke get k | cmp - $before && echo unseen
+                    exec 3>&-; wait $tool && $haneke get k | cmp - $file && echo same
+                    before=$file
+                done
+                """
+            let lines = try store.shell(script).output.split(separator: "\n")
+            try #require(lines.count == 6)
+            let (small, large) = (try #require(Int(lines[0])), try #require(Int(lines[3])))
+            #expect(large < small + (16 << 10))
+            #expect([lines[1], lines[2], lines[4], lines[5]] == ["unseen", "same", "unseen", "same"])
+        }
+    #endif
+
+    @Test("a value over the capacity is refused, also one that never ends; what was under the key has gone")
+    func tooLarge() throws {
+        let store = try StoreUnderTest()
+        try store.write("file", Data.sample(3 << 20))
+        for script in ["$haneke put k file", "cat file | $haneke put k", "yes | $haneke put k"] {
+            #expect(try store.haneke("put", "k", "--capacity", "1M", input: Data("x".utf8)).status == 0)
+            let run = try store.shell(script)
+            #expect(run.status == 3)
+            #expect(run.output.contains("key \"k\": a value of ") && run.output.contains("raise it with --capacity"))
+            #expect(try store.haneke("has", "k").status == 1)
+        }
+        #expect(try store.shell("find store/blobs -type f").output.isEmpty)
+        #expect(try store.haneke("verify").status == 0)
+    }
+
     @Test("get -o writes a file whole, and leaves it alone on a miss")
     func outputFile() throws {
         let store = try StoreUnderTest()

@@ -186,4 +186,9 @@ import Testing
         #expect(error?.code == .directoryGone && error?.key == "b")
         #expect(try bucket.bytes(forKey: "a") == [1])
     }
+
+    @Test("the library tells its version: three numbers")
+    func version() {
+        #expect(DiskStore.libraryVersion.split(separator: ".").compactMap { Int($0) }.count == 3)
+    }
 }

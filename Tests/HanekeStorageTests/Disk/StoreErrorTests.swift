@@ -20,7 +20,7 @@ import Testing
         #expect(empty.description == "key \"\": a key must have 1 to 65,536 bytes; shorten it or use a digest of it")
         let large = try #require(try Self.error("icon", [UInt8](repeating: 0, count: 5_000)))
         #expect(large.code == .valueTooLarge && large.key == "icon")
-        #expect(large.description.hasPrefix("key \"icon\": ") && large.description.contains("raise the capacity"))
+        #expect(large.description.hasPrefix("key \"icon\": ") && large.description.contains("raise it"))
         #expect(large == large && large != empty)
     }
 
