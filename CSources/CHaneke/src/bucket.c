@@ -220,11 +220,27 @@ void hnk__bucket_retain(hnk_bucket *bucket)
     pthread_mutex_unlock(&bucket->store->listing);
 }
 
+/* What this process found damaged goes with its next write, or here: the next process would only find it again. */
+static void remove_doomed_of(hnk_bucket *bucket)
+{
+    hnk_store *store = bucket->store;
+    hnk__write write;
+
+    pthread_mutex_lock(&store->listing);
+    bool last = bucket->references == 1;
+    pthread_mutex_unlock(&store->listing);
+    if (!last || hnk__store_doomed_in(store, bucket->id) == 0 || hnk__write_open(store, &write, NULL) != HNK_OK)
+        return;
+    hnk_status status = hnk__write_close(&write, HNK_OK, NULL);
+    (void)status; /* failing, it is found and counted again */
+}
+
 void hnk_bucket_close(hnk_bucket *bucket)
 {
     if (bucket == NULL || hnk__store_check(bucket->store) != HNK_OK)
         return;
     hnk_store *store = bucket->store;
+    remove_doomed_of(bucket);
     pthread_mutex_lock(&store->listing);
     share_counts(bucket); /* not with the last handle only: a process may end before its other threads let go */
     bool last = --bucket->references == 0;

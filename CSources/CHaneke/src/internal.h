@@ -207,7 +207,7 @@ void hnk__cursor_close(hnk__cursor **cursor);
 
 /* Calls `visit` with runs of pages that no transaction can see any more. The writers' turn must be held by
  * `write_txn`. */
-/* Begins after what the transaction *after freed, and sets it to the last one looked at; ends when `pages_max` are reached. */
+/* Begins after what the transaction *after freed, and sets it to the last one looked at; ends at `pages_max`. */
 hnk_status hnk__free_pages(
     hnk__txn *write_txn, uint64_t *after, uint64_t pages_max,
     hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context);
@@ -306,6 +306,8 @@ typedef hnk_status (*hnk__pages_visit)(void *context, hnk_bytes key, hnk_bytes r
 /* Walks the newest snapshot of `path` and checks its structure. With `visit` it goes on past damage and gives what
  * can be had. Never crashes on any content. HNK_ERROR_NOT_A_STORE: no LMDB 0.9 file. */
 hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *context, hnk__pages_report *out);
+/* Whether both meta pages make sense: LMDB divides by what stands there. Microseconds. */
+bool hnk__pages_metas_hold(const char *path);
 
 /* read.c: finding and proving records ------------------------------------------------------------------------------ */
 
@@ -453,7 +455,8 @@ struct hnk_store {
     uint32_t trim_writes;            /* since the last look */
     uint64_t trim_bytes;             /* charged since the last look */
     uint64_t trim_due_bytes;         /* so many make a look due */
-    uint64_t punched_txn;            /* up to this transaction's free pages, holes have been made */
+    uint64_t punched_txn;            /* up to this transaction, long runs of free pages are holes, */
+    uint64_t punched_all_txn;        /* and up to this one short runs too */
 
     pthread_mutex_t dooming;         /* guards doomed[] */
     hnk__doomed doomed[HNK_DOOMED_MAX];

@@ -32,9 +32,9 @@
 #define HNK_RESERVE_PAGES 64u        /* kept free where the file can't grow: evicting needs some pages first */
 #define HNK_STAT_BLOCK_BYTES 512u     /* of st_blocks, on every system we know */
 #define HNK_TRIM_WRITES 16u          /* a look at what the disk really holds every so many transactions, */
-#define HNK_TRIM_PAGES_MAX 1024u     /* and so many free pages made holes at the most: about a millisecond */
+#define HNK_TRIM_PAGES_MIN 1024u     /* and so many free pages made holes, if there are: about a millisecond */
 #define HNK_TRIM_RUN_PAGES_MIN 4u    /* shorter runs are not worth a system call, nor a discard by the file system */
-#define HNK_TRIM_SLACK_BYTES (512u * 1024u) /* what a store takes before it holds anything: lock, access times, first pages */
+#define HNK_TRIM_SLACK_BYTES (512u * 1024u) /* what an empty store takes: lock, access times, first pages */
 #define HNK_SWELL_NONE 1000u         /* entries count their charge; in thousandths of it */
 #define HNK_SWELL_MAX 4000u
 #define HNK_SWELL_UP 8u              /* a step: less than a hundredth of the capacity is evicted for it */

@@ -156,6 +156,11 @@ static bool meta_choose(hnk__walk *walk)
     return true;
 }
 
+static void metas_check(hnk__walk *walk)
+{
+    (void)meta_choose(walk);
+}
+
 static void snapshot_walk(hnk__walk *walk)
 {
     const hnk__tree_kind main_tree = { "main", false, walk->visit != NULL ? give_row : NULL };
@@ -181,7 +186,9 @@ static void snapshot_walk(hnk__walk *walk)
             (unsigned long long)walk->free);
 }
 
-hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *context, hnk__pages_report *out)
+/* Maps the file and has `look` at it. */
+static hnk_status look_at(
+    const char *path, void (*look)(hnk__walk *walk), hnk__pages_visit visit, void *context, hnk__pages_report *out)
 {
     hnk__walk walk = { .visit = visit, .context = context, .report = out, .status = HNK_OK };
     struct stat known;
@@ -210,7 +217,7 @@ hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *conte
         goto done;
     }
     walk.bytes = map;
-    snapshot_walk(&walk);
+    look(&walk);
     out->pages = walk.used;
 done:
     free(walk.claimed);
@@ -219,4 +226,15 @@ done:
     if (file >= 0)
         (void)close(file);
     return walk.status;
+}
+
+hnk_status hnk__pages_walk(const char *path, hnk__pages_visit visit, void *context, hnk__pages_report *out)
+{
+    return look_at(path, snapshot_walk, visit, context, out);
+}
+
+bool hnk__pages_metas_hold(const char *path)
+{
+    hnk__pages_report report;
+    return look_at(path, metas_check, NULL, NULL, &report) == HNK_OK && report.sound;
 }

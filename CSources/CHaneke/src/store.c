@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -242,6 +243,28 @@ static void free_store(hnk_store *store)
     free(store);
 }
 
+/* Opens the environment and settles the store row. A file that was trusted and then proves to be none is judged after
+ * all: damage on the disk's surface changes neither size nor time. */
+static hnk_status open_rows(hnk_store *store, hnk__trust *trust, hnk_error *error)
+{
+    char path[4096 + 32];
+    hnk_status status;
+
+    snprintf(path, sizeof path, "%s/data.mdb", store->path);
+    if (*trust == HNK_TRUST_CLEAN && !hnk__pages_metas_hold(path))
+        *trust = HNK_TRUST_CRASHED;
+    if ((status = hnk__recover(store, *trust, error)) == HNK_OK)
+        status = settle_store_row(store, error);
+    if (*trust == HNK_TRUST_CLEAN && (status == HNK_ERROR_NOT_A_STORE || status == HNK_ERROR_DAMAGED_STORE)) {
+        hnk__environment_close(store->environment);
+        store->environment = NULL;
+        *trust = HNK_TRUST_CRASHED;
+        if ((status = hnk__recover(store, *trust, error)) == HNK_OK)
+            status = settle_store_row(store, error);
+    }
+    return status;
+}
+
 /* Opens a directory that this process does not have open. The registry's lock is held. */
 static hnk_status open_store(
     const char *directory, int file, const struct stat *stat, const hnk_store_options *options, hnk_store **out,
@@ -277,7 +300,7 @@ static hnk_status open_store(
         goto failed;
     }
     if ((status = hnk__state_open(&store->state, file, &trust, error)) != HNK_OK ||
-        (status = hnk__recover(store, trust, error)) != HNK_OK || (status = settle_store_row(store, error)) != HNK_OK ||
+        (status = open_rows(store, &trust, error)) != HNK_OK ||
         (status = hnk__recover_buckets(store, trust, error)) != HNK_OK)
         goto failed;
     if ((status = hnk__state_mark_open(&store->state)) != HNK_OK) {

@@ -1,9 +1,10 @@
 /* trim.c: keeps what the store really takes on the disk near the sum of its capacities.
  *
- * The charge of an entry assumes leaf pages three quarters full. Under random replacement they fill less (about 56 % was
- * measured), and freed pages keep their blocks until they are used again. So now and then a writer looks at the pages in
- * use and at the file's blocks: too many pages, and entries count a little more than their charge until enough have
- * gone; too many blocks, and free pages become holes. Both in small steps, so that no single write waits for long. */
+ * The charge of an entry assumes leaf pages three quarters full. Under random replacement they fill less (about 56 %
+ * was measured), and freed pages keep their blocks until they are used again. So now and then a writer looks at the
+ * pages in use and at the file's blocks: too many pages, and entries count a little more than their charge until enough
+ * have gone; too many blocks, and free pages become holes, long runs first. Both in small steps, so that no single
+ * write waits for long. */
 #include "internal.h"
 
 #include <string.h>
@@ -47,12 +48,13 @@ static hnk_status add_up(hnk__txn *txn, struct totals *out)
 struct punching {
     int file;
     size_t page_bytes;
+    uint64_t run_pages_min; /* shorter runs are left alone */
 };
 
 static hnk_status punch(void *context, uint64_t first_page, uint64_t pages)
 {
     const struct punching *punching = context;
-    if (pages < HNK_TRIM_RUN_PAGES_MIN)
+    if (pages < punching->run_pages_min)
         return HNK_OK;
     return hnk__punch(punching->file, first_page * punching->page_bytes, pages * punching->page_bytes)
                ? HNK_OK
@@ -61,13 +63,13 @@ static hnk_status punch(void *context, uint64_t first_page, uint64_t pages)
 
 /* Gives back free pages that have not been given back before, a bounded number of them. Not synced first: should the
  * system crash before the next sync, an older meta page may name a hole, which the check of the next open finds. */
-static void punch_some(hnk__write *write)
+static void punch_some(hnk__write *write, uint64_t pages_max, uint64_t run_pages_min, uint64_t *after)
 {
     struct punching punching = {
-        hnk__environment_file(write->store->environment), hnk__environment_page_bytes(write->store->environment)
+        hnk__environment_file(write->store->environment), hnk__environment_page_bytes(write->store->environment),
+        run_pages_min
     };
-    hnk_status status =
-        hnk__free_pages(write->txn, &write->store->punched_txn, HNK_TRIM_PAGES_MAX, punch, &punching);
+    hnk_status status = hnk__free_pages(write->txn, after, pages_max, punch, &punching);
     (void)status; /* where holes can't be had, the file stays as it is */
 }
 
@@ -90,6 +92,9 @@ void hnk__trim(hnk__write *write)
 
     if (++store->trim_writes < HNK_TRIM_WRITES && store->trim_bytes < store->trim_due_bytes)
         return;
+    /* Twice what was written meanwhile, so that holes are made faster than the file can grow. */
+    uint64_t pages_max =
+        HNK_TRIM_PAGES_MIN + 2 * store->trim_bytes / hnk__environment_page_bytes(store->environment);
     store->trim_writes = 0;
     store->trim_bytes = 0;
     if (add_up(write->txn, &totals) != HNK_OK || hnk__txn_tree_pages(write->txn, &tree_pages) != HNK_OK)
@@ -104,7 +109,11 @@ void hnk__trim(hnk__write *write)
     uint64_t used = tree_pages * hnk__environment_page_bytes(store->environment) + files;
     store->trim_due_bytes = capacity / 128;
     store->swell = adjusted(store->swell, used, capacity + capacity / 8 + HNK_TRIM_SLACK_BYTES, capacity);
-    if (fstat(hnk__environment_file(store->environment), &stat) == 0 &&
-        (uint64_t)stat.st_blocks * HNK_STAT_BLOCK_BYTES + files > capacity + capacity / 16 * 3 + HNK_TRIM_SLACK_BYTES)
-        punch_some(write);
+    if (fstat(hnk__environment_file(store->environment), &stat) != 0)
+        return;
+    uint64_t held = (uint64_t)stat.st_blocks * HNK_STAT_BLOCK_BYTES + files;
+    if (held > capacity + capacity / 32 * 7 + HNK_TRIM_SLACK_BYTES)
+        punch_some(write, pages_max, 1, &store->punched_all_txn);
+    else if (held > capacity + capacity / 32 * 6 + HNK_TRIM_SLACK_BYTES)
+        punch_some(write, pages_max, HNK_TRIM_RUN_PAGES_MIN, &store->punched_txn);
 }
