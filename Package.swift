@@ -75,14 +75,15 @@ let package = Package(
             ]),
         .executableTarget(name: "HanekeBench", dependencies: ["CBench"], swiftSettings: strict),
 
-        .target(name: "TestSupport", path: "Tests/Support", exclude: ["leaks.supp"], swiftSettings: strict),
+        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
         .testTarget(
             name: "CHanekeTests", dependencies: ["CHaneke", "CLMDB", "CXXHash", "TestSupport"], exclude: ["Golden"],
             swiftSettings: strict),
         .testTarget(name: "HanekeStorageTests", dependencies: ["HanekeStorage", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HanekeNetworkTests", dependencies: ["HanekeNetwork", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HanekeTests", dependencies: ["Haneke", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "HanekeCLITests", dependencies: ["Haneke", "HanekeCLI", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "HanekeCLITests", dependencies: ["Haneke", "HanekeCLI", "TestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c11
