@@ -93,6 +93,7 @@ uint64_t hnk__now_ms(void);
 bool hnk__boot_identity(uint8_t out[16]);
 void hnk__random(void *bytes, size_t size);
 bool hnk__reserve(int file, uint64_t offset, uint64_t size); /* blocks, before they are mapped; errno on false */
+bool hnk__reserve_past_end(int file, uint64_t size);
 bool hnk__punch(int file, uint64_t offset, uint64_t size);
 
 /* status.c --------------------------------------------------------------------------------------------------------- */

@@ -122,6 +122,17 @@ bool hnk__reserve(int file, uint64_t offset, uint64_t size)
 #endif
 }
 
+/* The same past the end of the file, whose size stays. Where that can't be asked for, nothing is reserved. */
+bool hnk__reserve_past_end(int file, uint64_t size)
+{
+#if defined(__linux__) && defined(FALLOC_FL_KEEP_SIZE)
+    return fallocate(file, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) == 0 || errno == EOPNOTSUPP || errno == ENOSYS;
+#else
+    (void)file, (void)size;
+    return true;
+#endif
+}
+
 bool hnk__punch(int file, uint64_t offset, uint64_t size)
 {
 #if defined(__linux__) && defined(FALLOC_FL_PUNCH_HOLE)

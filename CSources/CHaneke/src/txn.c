@@ -58,7 +58,7 @@ const char *hnk__lmdb_version(void)
  * Nobody of this process has it open, so closing it drops no lock. */
 static int reserve_lock_file(const char *directory, unsigned readers_max)
 {
-    enum { READER_BYTES = 64, HEAD_READERS = 8, PAGE_BYTES = 4096 };
+    enum { READER_BYTES = 64, HEAD_READERS = 8 }; /* as much as LMDB will make it: a little more does no harm */
     char path[4096 + 32];
     struct stat stat;
     int code = 0;
@@ -70,7 +70,7 @@ static int reserve_lock_file(const char *directory, unsigned readers_max)
     uint64_t bytes = ((uint64_t)readers_max + HEAD_READERS) * READER_BYTES;
     if (fstat(file, &stat) != 0)
         code = errno;
-    else if (stat.st_size == 0 && !hnk__reserve(file, 0, (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES))
+    else if (stat.st_size == 0 && !hnk__reserve_past_end(file, bytes))
         code = errno;
     close(file);
     return code;

@@ -42,7 +42,14 @@ extension Session {
             report.failed += 1
             return
         }
-        guard let lease = try bucket.lease(forKey: key, options: .quiet) else { return }
+        guard let lease = try bucket.lease(forKey: key, options: .quiet) else {
+            // Gone meanwhile or expired is as it should be; there and not readable is damage.
+            if try bucket.peek(key)?.isExpired == false {
+                console.note("key \"\(Printable.excerpt(key))\" is damaged and was left out; put it anew")
+                report.failed += 1
+            }
+            return
+        }
         try tree.write(lease, key: key)
         report.exported += 1
         report.valueBytes += lease.count
@@ -57,6 +64,6 @@ private struct ExportReport: Report {
 
     var text: String {
         "exported \(exported) \(exported == 1 ? "entry" : "entries"), \(ByteCount.text(valueBytes))"
-            + (failed == 0 ? "" : "; \(failed) could not be written")
+            + (failed == 0 ? "" : "; \(failed) could not be exported")
     }
 }

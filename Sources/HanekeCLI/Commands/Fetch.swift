@@ -28,13 +28,14 @@ extension Command {
             throw Failure.failed(error is NetworkError ? "\(error)" : "\(error); check the URL")
         }
         await cache.flush()
+        let shown = url.withoutCredentials.absoluteString
         let source = fetch.source.map { "\($0)" } ?? "unknown"
         let delivered = try value.withUnsafeBytes { try session.deliver($0) }
         if !session.console.wantsJSON {
-            session.console.note("from \(source), \(ByteCount.text(value.count)): \(url.absoluteString)")
+            session.console.note("from \(source), \(ByteCount.text(value.count)): \(shown)")
         }
         try session.console.finish(
-            FetchReport(url: url.absoluteString, source: source, valueBytes: value.count, value: delivered))
+            FetchReport(url: shown, source: source, valueBytes: value.count, value: delivered))
         return .done
     }
 }
@@ -63,6 +64,16 @@ extension Session {
         format.lifetime = lifetime
         if let error = cache.diskError ?? cache.addFormat(format) { throw error }
         return cache
+    }
+}
+
+extension URL {
+    /// Without user and password, which belong on no screen and in no log.
+    fileprivate var withoutCredentials: URL {
+        guard var components = URLComponents(url: self, resolvingAgainstBaseURL: false) else { return self }
+        components.user = nil
+        components.password = nil
+        return components.url ?? self
     }
 }
 
