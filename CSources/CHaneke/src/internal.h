@@ -472,6 +472,7 @@ struct hnk_store {
     _Atomic uint64_t synced_txn;     /* the last transaction known to be on the disk's surface; 0 = none is */
     pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
     bool salvaged;                   /* by this open */
+    _Atomic bool suspect;            /* LMDB met damage: the close leaves the file to the next open's judgement */
     bool syncer_runs;
     bool syncer_stops;               /* guarded by `syncing` */
     pthread_mutex_t syncing;

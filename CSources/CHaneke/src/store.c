@@ -398,7 +398,10 @@ static void close_store(hnk_store *store)
     uint64_t synced_txn = atomic_load(&store->synced_txn);
     bool synced = synced_txn != 0 && synced_txn == last_txn(store);
     hnk__environment_close(store->environment);
-    hnk__state_close(&store->state, store->directory, synced);
+    if (atomic_load(&store->suspect))
+        hnk__state_forget(&store->state);
+    else
+        hnk__state_close(&store->state, store->directory, synced);
     free_store(store);
 }
 

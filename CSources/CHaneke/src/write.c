@@ -203,6 +203,8 @@ hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *err
     free(write->zeroed);
     if (status == HNK_OK && store->options.sync_mode == HNK_SYNC_COMMIT)
         status = hnk_store_sync(store, error);
+    if (status == HNK_ERROR_DAMAGED_STORE)
+        atomic_store_explicit(&store->suspect, true, memory_order_relaxed);
     return status == HNK_OK ? HNK_OK : hnk__fail(error, status, 0, "writing to %s", store->path);
 }
 
