@@ -7,32 +7,35 @@ internal import CHaneke
 /// process leaves nothing visible; its temporary file is swept at the next open.
 ///
 /// A writer keeps its bucket and store open. It may move from thread to thread, one at a time.
-public struct ValueWriter: ~Copyable, Sendable {
-    private var handle: WriterHandle
+public struct ValueWriter: ~Copyable, @unchecked Sendable {
+    // Sendable: haneke.h, hnk_writer_begin, Threads: one at a time, which `mutating` on what has no copies ensures.
+    private var raw: OpaquePointer?
     private let key: String
 
     init(adopting raw: OpaquePointer, key: String) {
-        handle = WriterHandle(raw: raw)
+        self.raw = raw
         self.key = key
     }
+
+    deinit { hnk_writer_abort(raw) }
 
     /// Adds bytes at the end.
     ///
     /// - Throws: `diskFull` or `io`; the writer is then of no more use: further calls throw the same.
     public mutating func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
-        let status = handle.append(hnk_bytes(bytes))
+        let status = add(hnk_bytes(bytes))
         guard status == .ok else { throw StoreError(status, key: key) }
     }
 
     /// Adds bytes at the end; see the other `append(_:)`.
     public mutating func append(_ bytes: RawSpan) throws(StoreError) {
-        let status = bytes.withUnsafeBytes { handle.append(hnk_bytes($0)) }
+        let status = bytes.withUnsafeBytes { add(hnk_bytes($0)) }
         guard status == .ok else { throw StoreError(status, key: key) }
     }
 
     /// Adds bytes at the end; see the other `append(_:)`.
     public mutating func append(_ bytes: [UInt8]) throws(StoreError) {
-        let status = withBytes(of: bytes) { handle.append($0) }
+        let status = withBytes(of: bytes) { add($0) }
         guard status == .ok else { throw StoreError(status, key: key) }
     }
 
@@ -43,23 +46,10 @@ public struct ValueWriter: ~Copyable, Sendable {
     /// - Throws: what an `append` threw; `valueTooLarge` if the value alone exceeds the capacity: nothing is evicted, the
     ///   key's old value is removed; `notFound` if the bucket was removed meanwhile.
     public consuming func commit() throws(StoreError) {
-        let status = handle.commit()
+        let status = raw.map(hnk_writer_commit) ?? .ok
+        raw = nil  // ended: nothing is left for `deinit`
         guard status == .ok else { throw StoreError(status, key: key) }
     }
-}
 
-/// The C interface's writer, ended exactly once.
-private struct WriterHandle: ~Copyable, @unchecked Sendable {
-    // Sendable: haneke.h, hnk_writer_begin, Threads: one at a time, which `mutating` calls on what has no copies ensure.
-    let raw: OpaquePointer
-
-    deinit { hnk_writer_abort(raw) }
-
-    mutating func append(_ bytes: hnk_bytes) -> hnk_status { hnk_writer_append(raw, bytes) }
-
-    consuming func commit() -> hnk_status {
-        let raw = raw
-        discard self
-        return hnk_writer_commit(raw)
-    }
+    private func add(_ bytes: hnk_bytes) -> hnk_status { raw.map { hnk_writer_append($0, bytes) } ?? .ok }
 }
