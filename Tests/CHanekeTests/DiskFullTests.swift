@@ -30,6 +30,20 @@ import Testing
 
     @Suite(.serialized, .enabled(if: TinyFileSystem.isPossible, "needs root, to mount a small file system"))
     struct DiskFullTests {
+        @Test("a store is not made on a disk without a free block: a status, no signal; with room it is")
+        func noBlockFree() throws {
+            let disk = try #require(TinyFileSystem(mebibytes: 8))
+            let ballast = disk.path + "/ballast"
+            #expect(throws: (any Error).self) {
+                try Files.write([UInt8](repeating: 1, count: 9_000_000), to: ballast)
+            }
+            #expect(Store.statusOfOpening(disk.path + "/store") == .diskFull)
+            try Files.remove(ballast)
+            let store = try Store(disk.path + "/store")
+            #expect(try store.bucket().set("key", "value") == .ok)
+            store.expectSound()
+        }
+
         @Test(
             "on a full disk writes evict or say so; reads go on; no wrong byte; all is well when there is room",
             arguments: [true, false])

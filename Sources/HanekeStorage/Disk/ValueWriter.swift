@@ -46,10 +46,10 @@ public struct ValueWriter: ~Copyable, @unchecked Sendable {
     /// - Throws: what an `append` threw; `valueTooLarge` if the value alone exceeds the capacity: nothing is evicted, the
     ///   key's old value is removed; `notFound` if the bucket was removed meanwhile.
     public consuming func commit() throws(StoreError) {
-        let status = raw.map(hnk_writer_commit) ?? .ok
+        let status = raw.map(hnk_writer_commit) ?? .internal
         raw = nil  // ended: nothing is left for `deinit`
         guard status == .ok else { throw StoreError(status, key: key) }
     }
 
-    private func add(_ bytes: hnk_bytes) -> hnk_status { raw.map { hnk_writer_append($0, bytes) } ?? .ok }
+    private func add(_ bytes: hnk_bytes) -> hnk_status { raw.map { hnk_writer_append($0, bytes) } ?? .internal }
 }

@@ -23,6 +23,19 @@ struct FetchTests {
         #expect(try store.haneke("ls").text == url + "\n")
     }
 
+    @Test("user and password of a URL are on no screen, in no document and in no key")
+    func credentials() throws {
+        let store = try StoreUnderTest()
+        let server = try LoopbackServer { $0.path == "/a" ? .response(body: "hello") : .response(status: 404) }
+        for path in ["/a", "/missing"] {
+            let url = server.urlString(path).replacingOccurrences(of: "http://", with: "http://user:s3cret@")
+            for run in [try store.haneke("fetch", url), try store.haneke("fetch", url, "--json")] {
+                #expect(!run.errors.contains("s3cret") && !run.text.contains("s3cret"))
+            }
+        }
+        #expect(try store.haneke("ls").text == server.urlString("/a") + "\n")
+    }
+
     @Test("each hit and each miss is counted, whatever still runs when the tool ends")
     func counts() throws {
         let store = try StoreUnderTest()

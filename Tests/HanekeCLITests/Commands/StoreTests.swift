@@ -102,9 +102,10 @@ struct StoreTests {
         #expect(compacted["freed_bytes"] is Int && compacted["disk_bytes"] is Int)
     }
 
-    @Test("verify finds a damaged value: 3, one line, one document; get misses it")
-    func damage() throws {
+    /// A store with the values "large", which is spoiled on the disk, and "small".
+    private static func spoiled() throws -> StoreUnderTest {
         let store = try StoreUnderTest()
+        try store.haneke("put", "small", input: Data("hello".utf8))
         // Over the threshold, so that the value is a file that can be spoiled.
         try store.haneke("put", "large", input: Data.sample(400_000))
         let blobs = try #require(FileManager.default.enumerator(atPath: store.store + "/blobs"))
@@ -113,6 +114,30 @@ struct StoreTests {
         try file.seek(toOffset: 1_000)
         try file.write(contentsOf: Data("spoiled".utf8))
         try file.close()
+        return store
+    }
+
+    @Test("export names what is damaged, writes the rest and ends with 3")
+    func damageLeftOut() throws {
+        let store = try Self.spoiled()
+        let run = try store.haneke("export", store.directory.path("out"))
+        #expect(run.status == 3)
+        #expect(run.errors.contains("\"large\""))
+        #expect(try store.read("out/small") == Data("hello".utf8))
+        #expect(!FileManager.default.fileExists(atPath: store.directory.path("out/large")))
+    }
+
+    @Test("what get finds damaged is gone and counted for the next one")
+    func damageGoes() throws {
+        let store = try Self.spoiled()
+        #expect(try store.haneke("get", "large").status == 1)
+        #expect(try store.haneke("verify").status == 0)
+        #expect(try store.haneke("stat", "--json").json()["corruptions"] as? Int == 1)
+    }
+
+    @Test("verify finds a damaged value: 3, one line, one document; get misses it")
+    func damage() throws {
+        let store = try Self.spoiled()
         let run = try store.haneke("verify", "--json")
         #expect(run.status == 3)
         #expect(run.errorLines.count == 1)
