@@ -346,6 +346,11 @@ uint64_t hnk__environment_shortage(const hnk__environment *environment, uint64_t
     return more;
 }
 
+uint64_t hnk__txn_number(const hnk__txn *txn)
+{
+    return mdb_txn_id(txn->raw);
+}
+
 hnk_status hnk__write_commit(hnk__txn **txn)
 {
     hnk__txn *ending = *txn;
