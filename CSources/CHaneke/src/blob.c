@@ -127,9 +127,9 @@ hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int
     struct stat stat;
 
     blob_path(path, name);
-    int file = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* never waits for a pipe */
     if (file < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? HNK_DAMAGED : hnk__from_errno(errno);
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO ? HNK_DAMAGED : hnk__from_errno(errno);
     if (fstat(file, &stat) != 0 || !S_ISREG(stat.st_mode) || (uint64_t)stat.st_size != size) {
         close(file);
         return HNK_DAMAGED;
@@ -166,7 +166,7 @@ static DIR *open_folder(int directory, const char *path)
 
 static void sweep_draft(int folder, const char *name)
 {
-    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return;
     if (flock(file, LOCK_EX | LOCK_NB) == 0) /* its writer is dead */

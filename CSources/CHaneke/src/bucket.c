@@ -508,7 +508,7 @@ bool hnk__bucket_is_current(
     return atomic_load_explicit(&header->incarnation, memory_order_relaxed) == row->incarnation &&
            atomic_load_explicit(&header->turn, memory_order_acquire) == 0 &&
            (boot == 0 || boot == bucket->store->boot) && hnk__slots_tally(&bucket->file, out_tally) &&
-           out_tally->txn <= last_txn && hnk__slots_cover(&bucket->file, out_tally->slots);
+           out_tally->txn <= last_txn && hnk__slots_reach(&bucket->file, out_tally->slots);
 }
 
 hnk_status hnk__bucket_read(hnk_bucket *bucket, hnk__bucket_row *out_row, hnk__tally *out_tally)
@@ -523,6 +523,7 @@ hnk_status hnk__bucket_read(hnk_bucket *bucket, hnk__bucket_row *out_row, hnk__t
         uint64_t incarnation = atomic_load_explicit(&bucket->file.header->incarnation, memory_order_acquire);
         for (unsigned tries = 0; tries < TRIES && !holds; tries++)
             holds = hnk__slots_tally(&bucket->file, out_tally);
+        holds = holds && hnk__slots_reach(&bucket->file, out_tally->slots);
         if (holds && (incarnation == out_row->incarnation || settled))
             break;
         if (settled)

@@ -16,15 +16,17 @@ static uint32_t draw(hnk_store *store, uint32_t below)
 }
 
 /* The slot with the oldest access time among all, or UINT32_MAX. Cells without an entry have none. */
-static uint32_t oldest_of_all(hnk__touched *in, uint32_t keep)
+static uint32_t oldest_of_all(hnk__touched *in, uint32_t keep, uint64_t *out_timed)
 {
     uint32_t oldest = UINT32_MAX;
     uint64_t oldest_stamp = UINT64_MAX;
+    *out_timed = 0;
     for (uint32_t base = 0; base < in->tally.slots; base += HNK_SLOTS_GROUP) {
         const _Atomic uint64_t *stamps = hnk__slots_stamp_at(&in->bucket->file, base);
         uint32_t count = in->tally.slots - base < HNK_SLOTS_GROUP ? in->tally.slots - base : HNK_SLOTS_GROUP;
         for (uint32_t i = 0; i < count; i++) {
             uint64_t stamp = atomic_load_explicit(&stamps[i], memory_order_relaxed);
+            *out_timed += stamp != HNK_STAMP_NONE;
             if (stamp < oldest_stamp && stamp != HNK_STAMP_NONE && base + i != keep) {
                 oldest = base + i;
                 oldest_stamp = stamp;
@@ -69,7 +71,11 @@ static uint32_t choose_slot(hnk_store *store, hnk__touched *in, uint32_t keep)
 {
     if (in->row.eviction == HNK_EVICTION_SIEVE)
         return hnk__sieve_choose(in, keep);
-    return in->tally.slots <= HNK_EXACT_SLOTS_MAX ? oldest_of_all(in, keep) : oldest_of_sample(store, in, keep);
+    if (in->tally.slots > HNK_EXACT_SLOTS_MAX)
+        return oldest_of_sample(store, in, keep);
+    uint64_t timed;
+    uint32_t oldest = oldest_of_all(in, keep, &timed);
+    return timed >= in->tally.entries ? oldest : UINT32_MAX; /* entries whose time was lost would never go */
 }
 
 /* Finds who goes next. HNK_NOT_FOUND: nobody is to be found, although entries are counted. */

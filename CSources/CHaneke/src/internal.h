@@ -279,6 +279,7 @@ hnk_status hnk__slots_open(
     hnk__slots *slots, int directory, uint32_t bucket_id, const uint8_t identity[16], uint64_t map_bytes);
 void hnk__slots_close(hnk__slots *slots);
 bool hnk__slots_cover(hnk__slots *slots, uint32_t count); /* makes room for so many */
+bool hnk__slots_reach(hnk__slots *slots, uint32_t count); /* has room for so many */
 bool hnk__slots_are_gone(const hnk__slots *slots);        /* someone has deleted the file */
 hnk_status hnk__slots_sync(hnk__slots *slots);
 /* The tally of a bucket that nobody here has open, without proof; false if there is none. */

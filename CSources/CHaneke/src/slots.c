@@ -132,7 +132,7 @@ hnk_status hnk__slots_open(
     hnk__slots_name(name, bucket_id);
     slots->file = open_file(directory, name, bucket_id, identity);
     if (slots->file < 0)
-        return errno == EMFILE || errno == ENFILE ? HNK_ERROR_IO : hnk__from_errno(errno);
+        return errno == ENOENT ? HNK_ERROR_DIRECTORY_GONE : hnk__from_errno(errno);
     /* Address space for every slot there can be, so that the mapping never moves; pages past the file's end are not
      * touched. */
     slots->mapped_bytes = (size_t)bytes_for(slots->slots_max);
@@ -185,6 +185,11 @@ bool hnk__slots_cover(hnk__slots *slots, uint32_t count)
                   count <= refresh(slots));
     pthread_mutex_unlock(&slots->growing);
     return grown;
+}
+
+bool hnk__slots_reach(hnk__slots *slots, uint32_t count)
+{
+    return count == 0 || covers(slots, count - 1);
 }
 
 bool hnk__slots_are_gone(const hnk__slots *slots)

@@ -90,7 +90,7 @@ static int lock(int file, int how)
 /* Opens the file, or makes it and notes so. -1 and errno on failure. */
 static int open_file(hnk__state *state, int directory)
 {
-    enum { FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW };
+    enum { FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
     state->file = openat(directory, "state", FLAGS);
     if (state->file < 0 && errno == ENOENT) {
         state->file = openat(directory, "state", FLAGS | O_CREAT | O_EXCL, 0600);
