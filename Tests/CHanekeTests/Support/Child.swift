@@ -15,13 +15,18 @@ struct Child: Sendable {
             "mkdirat", "unlinkat", "renameat", "pread", "pwrite", "write", "mmap", "openat", "open",
         ])
 
+    /// Lets processes with a history from a seed be killed, and compares what is left with a model.
+    static let kills = Child("kill", beside: ["history", "model"])
+    /// Threads and processes that do everything at once.
+    static let torture = Child("torture")
+
     private let folder: TemporaryDirectory?
     private let program: String?
 
     /// Whether there is a compiler, and LMDB and xxHash for it.
     var isAvailable: Bool { program != nil }
 
-    private init(_ name: String, wrapping functions: [String] = []) {
+    private init(_ name: String, beside others: [String] = [], wrapping functions: [String] = []) {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().path
         let core = root + "/CSources/CHaneke"
@@ -32,7 +37,7 @@ struct Child: Sendable {
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         compiler.arguments =
             ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-I", core + "/include", "-o", built]
-            + ["\(root)/Tests/PlainC/\(name).c"] + sources + functions.map { "-Wl,--wrap=\($0)" }
+            + ([name] + others).map { "\(root)/Tests/PlainC/\($0).c" } + sources + functions.map { "-Wl,--wrap=\($0)" }
             + ["-llmdb", "-lxxhash", "-lpthread"]
         guard folder != nil, (try? compiler.run()) != nil else {
             program = nil
