@@ -1,0 +1,2 @@
+#include "sweeps.h"
+void sweep_foreign(const char *root, usage *usage){(void)root;(void)usage;}
