@@ -28,12 +28,22 @@ static void bench_make(bench *out, const char *root, unsigned keys, unsigned ver
     MUST(out->data != NULL && out->state != NULL);
 }
 
-/* The damaged store is used. In data.mdb a byte of the format version can say that a newer library wrote it. */
-static void bench_use(bench *bench, bool data_suffered, usage *usage)
+/* What of data.mdb was damaged. */
+typedef enum suffered { SUFFERED_OTHERS, SUFFERED_DATA, SUFFERED_METAS } suffered;
+
+/* The damaged store is used. In data.mdb a byte of the format version can say that a newer library wrote it; and without
+ * one of its meta pages what is left is the moment before the last commit. */
+static void bench_use(bench *bench, suffered suffered, usage *usage)
 {
-    hnk_status status = model_use(bench->path, HNK_DAMAGE_SALVAGE, &bench->model, SERVED_NOW, usage);
-    if (status != HNK_OK && !(data_suffered && status == HNK_ERROR_NEWER_FORMAT))
+    served served = suffered == SUFFERED_METAS ? SERVED_EVER : SERVED_NOW;
+    hnk_status status = model_use(bench->path, HNK_DAMAGE_SALVAGE, &bench->model, served, usage);
+    if (status != HNK_OK && !(suffered != SUFFERED_OTHERS && status == HNK_ERROR_NEWER_FORMAT))
         trial_failed("the opening: %s", hnk_status_name(status));
+}
+
+static suffered suffered_at(const bench *bench, const kept_file *file, size_t at)
+{
+    return file != bench->data ? SUFFERED_OTHERS : at < 2 * PAGE ? SUFFERED_METAS : SUFFERED_DATA;
 }
 
 /* Whether the marker has to tell of a crash in this trial: damage to data.mdb is met after a hand from outside, whose
@@ -43,27 +53,41 @@ static bool crashes(const bench *bench, const kept_file *file, size_t turn)
     return file == bench->data && turn % 2 != 0;
 }
 
+/* Whether a byte lies deep in a run of zeros, most of which are unused room: of those only some are tried. */
+static bool is_dull(const kept_file *file, size_t at)
+{
+    enum { AROUND = 32, TRIED_ONE_IN = 61 };
+
+    if (at % TRIED_ONE_IN == 0 || at < AROUND || at + AROUND >= file->size)
+        return false;
+    for (size_t i = at - AROUND; i <= at + AROUND; i++)
+        if (file->bytes[i] != 0)
+            return false;
+    return true;
+}
+
 void sweep_flips(const char *root, unsigned first, unsigned step, usage *usage)
 {
     enum { KEYS = 10, VERSIONS = 2 };
     static bench bench;
 
     bench_make(&bench, root, KEYS, VERSIONS);
-    size_t skip = first, turn = 0;
+    size_t interesting = 0, turn = 0;
     for (size_t i = 0; i < bench.whole.count; i++) {
         const kept_file *file = &bench.whole.files[i];
-        for (; skip < file->size; skip += step, turn++) {
-            generator generator = { (uint64_t)first << 40 | skip };
+        for (size_t at = 0; at < file->size; at++) {
+            if (is_dull(file, at) || interesting++ % step != first % step)
+                continue;
+            generator generator = { (uint64_t)step << 40 | at };
             uint8_t mask = (uint8_t)(1 + generator_below(&generator, 255));
-            bool crash = crashes(&bench, file, turn);
-            trial_begin("%s, byte %zu, mask %#x%s", file->path, skip, mask, crash ? ", then a crash" : "");
+            bool crash = crashes(&bench, file, turn++);
+            trial_begin("%s, byte %zu, mask %#x%s", file->path, at, mask, crash ? ", then a crash" : "");
             directory_write(&bench.whole, bench.path);
-            file_change(bench.path, file->path, skip, file->bytes[skip] ^ mask);
+            file_change(bench.path, file->path, at, file->bytes[at] ^ mask);
             if (crash)
                 marker_crash(bench.path, bench.state);
-            bench_use(&bench, file == bench.data, usage);
+            bench_use(&bench, suffered_at(&bench, file, at), usage);
         }
-        skip -= file->size;
     }
     directory_free(&bench.whole);
 }
@@ -89,7 +113,7 @@ void sweep_cuts(const char *root, unsigned first, unsigned step, usage *usage)
                 file_cut(bench.path, file->path, size);
                 if (crash)
                     marker_crash(bench.path, bench.state);
-                bench_use(&bench, file == bench.data, usage);
+                bench_use(&bench, suffered_at(&bench, file, size), usage);
             }
         }
         skip -= file->size / PAGE * PAGE; /* keeps whole pages */
@@ -97,8 +121,8 @@ void sweep_cuts(const char *root, unsigned first, unsigned step, usage *usage)
     directory_free(&bench.whole);
 }
 
-/* One damage of several. Gives whether it was data.mdb that suffered. */
-static bool damage_once(bench *bench, generator *generator)
+/* One damage of several. */
+static suffered damage_once(bench *bench, generator *generator)
 {
     enum { SECTOR = 512, OTHER_FILE_ONE_IN = 4 };
     const kept_file *file = bench->data;
@@ -107,17 +131,17 @@ static bool damage_once(bench *bench, generator *generator)
     if (generator_below(generator, OTHER_FILE_ONE_IN) == 0)
         file = &bench->whole.files[generator_below(generator, bench->whole.count)];
     if (file->size == 0)
-        return false;
+        return SUFFERED_OTHERS;
     size_t at = (size_t)generator_below(generator, file->size), size = file->size - at < PAGE ? file->size - at : PAGE;
     switch (generator_below(generator, 5)) {
     case 0: /* a bit */
         file_change(bench->path, file->path, at, file->bytes[at] ^ (uint8_t)(1u << generator_below(generator, 8)));
-        return file == bench->data;
+        return suffered_at(bench, file, at);
     case 1: /* one in the first bytes of a page */
         at = at / PAGE * PAGE + (size_t)generator_below(generator, 64);
         at = at < file->size ? at : 0;
         file_change(bench->path, file->path, at, file->bytes[at] ^ (uint8_t)(1u << generator_below(generator, 8)));
-        return file == bench->data;
+        return suffered_at(bench, file, at);
     case 2: /* a page of zeros */
         at = at / PAGE * PAGE;
         memset(block, 0, sizeof block);
@@ -138,7 +162,7 @@ static bool damage_once(bench *bench, generator *generator)
     }
     size = file->size - at < size ? file->size - at : size;
     file_patch(bench->path, file->path, at, block, size);
-    return file == bench->data;
+    return suffered_at(bench, file, at);
 }
 
 void sweep_large(const char *root, uint64_t seed, unsigned trials, usage *usage)
@@ -150,17 +174,19 @@ void sweep_large(const char *root, uint64_t seed, unsigned trials, usage *usage)
     bench_make(&bench, root, KEYS, VERSIONS);
     MUST(bench.data->size > (size_t)2 << 20);
     for (unsigned trial = 0; trial < trials; trial++) {
-        bool data_suffered = false;
+        suffered suffered = SUFFERED_OTHERS;
         uint64_t damages = 1 + generator_below(&generator, DAMAGES_MAX);
         trial_begin("large store, seed %llu, trial %u", (unsigned long long)seed, trial);
         directory_write(&bench.whole, bench.path);
-        for (uint64_t i = 0; i < damages; i++)
-            data_suffered = damage_once(&bench, &generator) || data_suffered;
-        if (!data_suffered) /* the disk's surface alone */
+        for (uint64_t i = 0; i < damages; i++) {
+            enum suffered one = damage_once(&bench, &generator);
+            suffered = one > suffered ? one : suffered;
+        }
+        if (suffered == SUFFERED_OTHERS) /* the disk's surface alone */
             file_silence(bench.path, bench.data);
         else if (generator_below(&generator, 2) == 0)
             marker_crash(bench.path, bench.state);
-        bench_use(&bench, data_suffered, usage);
+        bench_use(&bench, suffered, usage);
     }
     directory_free(&bench.whole);
 }

@@ -4,7 +4,7 @@
 
 #include "model.h"
 
-/* flips.c: each `step`th byte of every file, from `first` on, one at a time. */
+/* flips.c: each `step`th byte of every file, from `first` on, one at a time; of long runs of zeros fewer. */
 void sweep_flips(const char *root, unsigned first, unsigned step, usage *usage);
 /* flips.c: each file cut at each `step`th page from `first` on, there and somewhere behind it. */
 void sweep_cuts(const char *root, unsigned first, unsigned step, usage *usage);

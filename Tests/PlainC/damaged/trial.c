@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SECONDS = 30, FAILURES_TOLD = 40 };
+enum { SECONDS = 15, FAILURES_TOLD = 40 };
 
 static char name[256];
 static unsigned trials, failures;
