@@ -105,10 +105,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
     memcpy(row, input + 1, row_size);
     hnk_bytes row_key = { key, key_size }, whole = { row, row_size };
     hnk__header header;
+    hnk__key made;
     if (row_size >= sizeof header && (how & FITTING) != 0) {
         memcpy(&header, row, sizeof header);
         make_fit(&header, row_size, key_size == HNK_ROW_KEY_MAX_BYTES, hnk__key_bucket_id(key));
         memcpy(row, &header, sizeof header);
+        if (hnk__key_record(&made, header.bucket_id, (hnk_bytes){ row + sizeof header, header.key_bytes }) == HNK_OK &&
+            made.size == key_size) /* an over-long key, in its place */
+            memcpy(key, made.bytes, key_size);
     }
     bool parsed = hnk__record_parse(&record, row_key, whole);
     if (parsed && (how & SEALED) != 0) {
@@ -125,6 +129,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
                       : same(record.key, (hnk_bytes){ key + HNK_PREFIX_BYTES, key_size - HNK_PREFIX_BYTES }));
         HOLDS(record.key.size <= HNK_KEY_MAX_BYTES && record.metadata.size <= HNK_METADATA_MAX_BYTES);
         HOLDS(record.header.bucket_id == hnk__key_bucket_id(key));
+        HOLDS(hnk__key_record(&made, record.header.bucket_id, record.key) == HNK_OK && made.size == key_size);
+        HOLDS(memcmp(made.bytes + HNK_PREFIX_BYTES, key + HNK_PREFIX_BYTES, key_size - HNK_PREFIX_BYTES) == 0);
         write_again(&record, whole);
         check_digests(&record, row, row_key, row_size, how);
         HOLDS((hnk__record_expiry(&record.header, record.header.written_at_ms) == 0) ==

@@ -198,7 +198,7 @@ static void check_text(const char *folder, const char *name)
         close(file);
 }
 
-static void try(scene *scene, const char *name, thing thing, unsigned turn, const char *how, usage *usage)
+static void try(scene *scene, const char *name, thing thing, size_t turn, const char *how, usage *usage)
 {
     static const hnk_damage_policy policies[] = { HNK_DAMAGE_SALVAGE, HNK_DAMAGE_DISCARD, HNK_DAMAGE_REFUSE };
     hnk_damage_policy policy = policies[turn % (sizeof policies / sizeof *policies)];
@@ -230,11 +230,12 @@ static const char *name_at(const scene *scene, size_t index)
     return "blobs";
 }
 
-void sweep_foreign(const char *root, usage *usage)
+void sweep_foreign(const char *root, unsigned thing, usage *usage)
 {
+    static const char *const how[] = { "in a closed store", "after a crash", "and nothing else is there" };
     static scene scene;
-    unsigned turn = 0;
 
+    MUST(thing < THINGS);
     MUST(snprintf(scene.path, sizeof scene.path, "%s/store", root) < (int)sizeof scene.path);
     MUST(snprintf(scene.beside, sizeof scene.beside, "%s/beside", root) < (int)sizeof scene.beside);
     other_program(&scene, NULL, 0);
@@ -244,17 +245,17 @@ void sweep_foreign(const char *root, usage *usage)
     directory_read(&scene.whole, scene.path, 1);
     const kept_file *state = directory_find(&scene.whole, "state");
     for (size_t index = 0; index <= scene.whole.count + 1; index++)
-        for (int thing = 0; thing < THINGS; thing++) {
+        for (unsigned where = 0; where < sizeof how / sizeof *how; where++) {
             const char *name = name_at(&scene, index);
-            directory_write(&scene.whole, scene.path);
-            try(&scene, name, (enum thing)thing, turn++, "in a closed store", usage);
-            directory_write(&scene.whole, scene.path);
-            marker_crash(scene.path, state);
-            try(&scene, name, (enum thing)thing, turn++, "after a crash", usage);
-            directory_empty(scene.path);
-            if (strchr(name, '/') != NULL || thing == THING_MOVED)
+            bool alone = where == 2;
+            if (alone && (strchr(name, '/') != NULL || thing == THING_MOVED))
                 continue;
-            try(&scene, name, (enum thing)thing, turn++, "and nothing else is there", usage);
+            directory_empty(scene.path);
+            if (!alone)
+                directory_write(&scene.whole, scene.path);
+            if (where == 1)
+                marker_crash(scene.path, state);
+            try(&scene, name, (enum thing)thing, index + where, how[where], usage);
         }
     free(scene.lmdb[0]);
     free(scene.lmdb[1]);

@@ -3,7 +3,7 @@
  *     damaged flips DIRECTORY FIRST STEP      each STEPth byte of every file of a small store
  *     damaged cuts DIRECTORY FIRST STEP       each file cut at each STEPth page, and inside it
  *     damaged large DIRECTORY SEED TRIALS     several damages at once to a store of some MiB
- *     damaged foreign DIRECTORY               other things than ours under our names
+ *     damaged foreign DIRECTORY THING         something else than ours under our names: foreign.c counts what
  *     damaged lost DIRECTORY SEED TRIALS      what a crash of the operating system leaves of unsynced writes
  *     damaged mixed DIRECTORY SEED TRIALS     files beside data.mdb that are of another moment
  *
@@ -31,7 +31,7 @@ int main(int count, char **arguments)
     else if (strcmp(sweep, "large") == 0)
         sweep_large(root, first, second, &usage);
     else if (strcmp(sweep, "foreign") == 0)
-        sweep_foreign(root, &usage);
+        sweep_foreign(root, (unsigned)first, &usage);
     else if (strcmp(sweep, "lost") == 0)
         sweep_lost(root, first, second, &usage);
     else if (strcmp(sweep, "mixed") == 0)

@@ -10,8 +10,8 @@ void sweep_flips(const char *root, unsigned first, unsigned step, usage *usage);
 void sweep_cuts(const char *root, unsigned first, unsigned step, usage *usage);
 /* flips.c: several damages at once to a store of some MiB. */
 void sweep_large(const char *root, uint64_t seed, unsigned trials, usage *usage);
-/* foreign.c: other things than ours under our names. */
-void sweep_foreign(const char *root, usage *usage);
+/* foreign.c: something else than ours under each of our names: its `thing`s count from 0. */
+void sweep_foreign(const char *root, unsigned thing, usage *usage);
 /* lost.c: what a crash of the operating system leaves of writes that were not synced. */
 void sweep_lost(const char *root, uint64_t seed, unsigned trials, usage *usage);
 /* lost.c: files beside data.mdb that are of another moment than it, though nothing tells. */
