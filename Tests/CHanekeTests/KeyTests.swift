@@ -100,7 +100,9 @@ import Testing
         fixture.store.expectSound()
     }
 
-    /// Two keys with one digest. XXH3 multiplies the halves of each lane, mixed with its secret: where one half becomes 0,
+    /// Two keys with one digest.
+    ///
+    /// XXH3 multiplies the halves of each lane, mixed with its secret: where one half becomes 0,
     /// the other counts only in a sum, which two lanes can keep.
     private static func colliding() -> (one: [UInt8], other: [UInt8]) {
         var one = sample(1_100, seed: 5)

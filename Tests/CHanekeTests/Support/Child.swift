@@ -15,7 +15,9 @@ struct Child: Sendable {
             "mkdirat", "unlinkat", "renameat", "pread", "pwrite", "write", "mmap", "openat", "open",
         ])
 
-    /// Damages stores and uses them. In the long rounds under the address and undefined sanitizers.
+    /// Damages stores and uses them.
+    ///
+    /// In the long rounds under the address and undefined sanitizers.
     static let damaged = Child(
         "damaged",
         flags: ProcessInfo.processInfo.environment["HANEKE_LONG"] == nil

@@ -27,9 +27,13 @@ void trial_begin(const char *format, ...)
     static const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM };
     va_list arguments;
 
-    if (trials++ == 0)
+    if (trials++ == 0) {
+        sigset_t all; /* whoever started this program from a thread that blocks signals has passed that on */
+        sigfillset(&all);
+        sigprocmask(SIG_UNBLOCK, &all, NULL);
         for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
             signal(signals[i], tell);
+    }
     va_start(arguments, format);
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
