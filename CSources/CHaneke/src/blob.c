@@ -138,11 +138,11 @@ hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int
     return HNK_OK;
 }
 
-void hnk__blob_remove(int directory, hnk__blob_name name)
+bool hnk__blob_remove(int directory, hnk__blob_name name)
 {
     char path[HNK_BLOB_PATH_BYTES];
     blob_path(path, name);
-    unlinkat(directory, path, 0); /* one that stays behind is an orphan, which the next unclean open sweeps */
+    return unlinkat(directory, path, 0) == 0 || errno == ENOENT;
 }
 
 bool hnk__blob_exists(int directory, hnk__blob_name name)

@@ -341,7 +341,7 @@ hnk_status hnk__blob_sync(hnk__blob_draft *draft);
 hnk_status hnk__blob_place(hnk__blob_draft *draft, int directory, hnk__blob_name name);
 void hnk__blob_discard(hnk__blob_draft *draft, int directory); /* unlinks what was not placed, closes */
 hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int *out_file);
-void hnk__blob_remove(int directory, hnk__blob_name name);
+bool hnk__blob_remove(int directory, hnk__blob_name name); /* false: it stays behind */
 bool hnk__blob_exists(int directory, hnk__blob_name name);
 
 /* The names of all files, by bucket. */
@@ -376,7 +376,8 @@ typedef struct hnk__state {
 /* Takes the lock, exclusively if nobody else has it. */
 hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error);
 hnk_status hnk__state_mark_open(hnk__state *state);  /* writes the marker if exclusive, then holds the lock shared */
-void hnk__state_close(hnk__state *state, int directory, bool synced); /* marks closed if nobody else is there */
+/* Marks closed if nobody else is there; with litter, so that the next open sweeps. */
+void hnk__state_close(hnk__state *state, int directory, bool synced, bool litter);
 void hnk__state_forget(hnk__state *state);
 void hnk__state_undo(hnk__state *state, int directory); /* forgets, and takes away a file that this open has made */
 
@@ -589,6 +590,7 @@ struct hnk_store {
     _Atomic uint64_t synced_txn;     /* the last transaction known to be on the disk's surface; 0 = none is */
     pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
     bool salvaged;                   /* by this open */
+    _Atomic bool litter;             /* a blob that no record names could not be removed */
     _Atomic bool suspect;            /* LMDB met damage: the close leaves the file to the next open's judgement */
     bool syncer_runs;
     bool syncer_stops;               /* guarded by `syncing` */

@@ -18,6 +18,14 @@ static_assert(offsetof(hnk__header, header_digest) == 64, "DISK_FORMAT.md, Recor
 
 enum { KNOWN_FLAGS = HNK_RECORD_LONG_KEY | HNK_RECORD_BLOB | HNK_RECORD_SLIDING };
 
+/* Whether a record with this over-long key belongs under this row's key: else no read would find it. */
+static bool is_in_place(hnk_bytes row_key, uint32_t bucket_id, hnk_bytes key)
+{
+    hnk__key expected;
+    return hnk__key_record(&expected, bucket_id, key) == HNK_OK && expected.size == row_key.size &&
+           memcmp(expected.bytes, row_key.data, expected.size) == 0;
+}
+
 bool hnk__record_parse(hnk__record *out, hnk_bytes row_key, hnk_bytes bytes)
 {
     hnk__header *header = &out->header;
@@ -53,6 +61,8 @@ bool hnk__record_parse(hnk__record *out, hnk_bytes row_key, hnk_bytes bytes)
     data += sizeof *header;
     out->key = is_long ? (hnk_bytes){ data, header->key_bytes }
                        : (hnk_bytes){ prefixed + HNK_PREFIX_BYTES, row_key.size - HNK_PREFIX_BYTES };
+    if (is_long && !is_in_place(row_key, header->bucket_id, out->key))
+        return false;
     data += header->key_bytes;
     out->metadata = (hnk_bytes){ data, header->metadata_bytes };
     data += header->metadata_bytes;

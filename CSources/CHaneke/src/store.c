@@ -458,7 +458,7 @@ static void close_store(hnk_store *store)
     if (atomic_load(&store->suspect))
         hnk__state_forget(&store->state);
     else
-        hnk__state_close(&store->state, store->directory, synced);
+        hnk__state_close(&store->state, store->directory, synced, atomic_load(&store->litter));
     free_store(store);
 }
 

@@ -179,6 +179,13 @@ static hnk_status note_orphans(hnk__write *write, const hnk__touched *in)
     return status;
 }
 
+static void remove_blobs(hnk_store *store, const hnk__blob_name *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!hnk__blob_remove(store->directory, names[i]))
+            atomic_store_explicit(&store->litter, true, memory_order_relaxed);
+}
+
 static void after_commit(hnk__write *write, uint64_t txn)
 {
     hnk_store *store = write->store;
@@ -190,8 +197,7 @@ static void after_commit(hnk__write *write, uint64_t txn)
         atomic_store_explicit(&file->header->turn, 0, memory_order_release);
         hnk__bucket_saw(touched->bucket, &touched->row, touched->tally.slots);
     }
-    for (size_t i = 0; i < write->dead_count; i++)
-        hnk__blob_remove(store->directory, write->dead[i]);
+    remove_blobs(store, write->dead, write->dead_count);
 }
 
 static void after_abort(hnk__write *write)
@@ -200,8 +206,7 @@ static void after_abort(hnk__write *write)
     for (hnk__touched *touched = write->touched; touched != NULL; touched = touched->next)
         if (!touched->spoilt)
             atomic_store_explicit(&touched->bucket->file.header->turn, 0, memory_order_release);
-    for (size_t i = 0; i < write->placed_count; i++)
-        hnk__blob_remove(write->store->directory, write->placed[i]);
+    remove_blobs(write->store, write->placed, write->placed_count);
 }
 
 /* What is written last: rows whose settings have changed, blobs that a repair has orphaned. */
