@@ -526,8 +526,8 @@ hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
 /* recover.c */
 /* Judges data.mdb before LMDB sees it and opens the environment, salvaging if need be. */
 hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
-/* Whether a record names this blob of the bucket. Exact in the writers' turn. */
-bool hnk__blob_is_named(hnk__txn *txn, hnk_bucket *bucket, hnk__blob_name name);
+/* HNK_NOT_FOUND if no record names this blob of the bucket. Exact in the writers' turn. */
+hnk_status hnk__blob_find(hnk__txn *txn, hnk_bucket *bucket, hnk__blob_name name);
 /* After the environment is open: repairs buckets whose tables suffered, sweeps blobs that no record names. */
 hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error);
 

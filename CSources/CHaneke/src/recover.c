@@ -351,16 +351,21 @@ hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
 
 /* Putting in order, once LMDB has the file ------------------------------------------------------------------------- */
 
-bool hnk__blob_is_named(hnk__txn *txn, hnk_bucket *bucket, hnk__blob_name name)
+hnk_status hnk__blob_find(hnk__txn *txn, hnk_bucket *bucket, hnk__blob_name name)
 {
     hnk__key key;
     hnk_bytes row;
     hnk__record record;
+    hnk_status status;
 
-    return hnk__cell_key(&bucket->file, bucket->id, name.slot, &key) && hnk__row_get(txn, &key, &row) == HNK_OK &&
-           hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, row) &&
-           (record.header.flags & HNK_RECORD_BLOB) != 0 && record.header.generation == name.generation &&
-           record.header.slot == name.slot;
+    if (!hnk__cell_key(&bucket->file, bucket->id, name.slot, &key))
+        return HNK_NOT_FOUND;
+    if ((status = hnk__row_get(txn, &key, &row)) != HNK_OK)
+        return status;
+    bool names = hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, row) &&
+                 (record.header.flags & HNK_RECORD_BLOB) != 0 && record.header.generation == name.generation &&
+                 record.header.slot == name.slot;
+    return names ? HNK_OK : HNK_NOT_FOUND;
 }
 
 /* A write's look at the bucket makes its cells and counts anew if a writer died over them; after a crash of the system
@@ -379,7 +384,7 @@ static hnk_status put_in_order(hnk_store *store, hnk_bucket *bucket, bool anew, 
     if (status == HNK_OK && anew && !in->repaired)
         status = hnk__bucket_repair(&write, in);
     for (size_t i = 0; i < count && status == HNK_OK; i++)
-        if (!hnk__blob_is_named(write.txn, bucket, names[i]))
+        if ((status = hnk__blob_find(write.txn, bucket, names[i])) == HNK_NOT_FOUND)
             status = hnk__write_note_dead(&write, names[i]);
     if (status == HNK_OK)
         status = hnk__evict_for(&write, in, 0, 0, UINT32_MAX);

@@ -173,7 +173,7 @@ static hnk_status note_orphans(hnk__write *write, const hnk__touched *in)
     const hnk__blob_name *names = hnk__blob_list_of(&list, in->bucket->id, &count);
 
     for (size_t i = 0; i < count && status == HNK_OK; i++)
-        if (!hnk__blob_is_named(write->txn, in->bucket, names[i]))
+        if ((status = hnk__blob_find(write->txn, in->bucket, names[i])) == HNK_NOT_FOUND)
             status = hnk__write_note_dead(write, names[i]);
     hnk__blob_list_free(&list);
     return status;
