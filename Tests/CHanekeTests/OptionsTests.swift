@@ -84,7 +84,8 @@ import Testing
         #expect(Files.names(in: elsewhere.path).isEmpty)
 
         #expect(fixture.bucket.configure { $0.fields = 64 } == .argument)
-        #expect(fixture.bucket.configure { 
+        #expect(
+            fixture.bucket.configure {
                 $0.fields = HNK_FIELD_EVICTION
                 $0.eviction = 2
             } == .argument)
