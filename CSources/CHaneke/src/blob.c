@@ -129,7 +129,8 @@ hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int
     blob_path(path, name);
     int file = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* never waits for a pipe */
     if (file < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO ? HNK_DAMAGED : hnk__from_errno(errno);
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO ? HNK_DAMAGED
+                                                                                       : hnk__from_errno(errno);
     if (fstat(file, &stat) != 0) {
         int os_error = errno;
         close(file);

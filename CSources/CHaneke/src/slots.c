@@ -29,7 +29,7 @@ void hnk__slots_name(char out[16], uint32_t bucket_id)
     snprintf(out, 16, "slots-%06x", (unsigned)(bucket_id & HNK_BUCKET_ID_MAX));
 }
 
-/* The file ---------------------------------------------------------------------------------------------------------- */
+/* The file -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t bytes_for(uint32_t slots)
 {
@@ -218,7 +218,7 @@ bool hnk__slots_peek(int directory, uint32_t bucket_id, hnk__tally *out)
     return whole;
 }
 
-/* Access times ------------------------------------------------------------------------------------------------------ */
+/* Access times ---------------------------------------------------------------------------------------------------- */
 
 void hnk__slots_stamp(hnk__slots *slots, uint32_t slot, uint64_t stamp)
 {
@@ -237,7 +237,7 @@ uint64_t hnk__slots_now(uint32_t slots)
     return hnk__now_ns(slots <= HNK_EXACT_SLOTS_MAX) & ~(uint64_t)HNK_STAMP_READ;
 }
 
-/* Counts ------------------------------------------------------------------------------------------------------------ */
+/* Counts ---------------------------------------------------------------------------------------------------------- */
 
 /* Word by word: whoever reads them beside a writer gets some of either, which the digest tells. */
 static void load_words(void *out, const _Atomic uint64_t *words, size_t count)
@@ -275,7 +275,7 @@ void hnk__tally_empty(hnk__tally *tally)
     tally->slots = tally->free_slot = tally->oldest = tally->newest = tally->hand = 0;
 }
 
-/* Cells ------------------------------------------------------------------------------------------------------------- */
+/* Cells ----------------------------------------------------------------------------------------------------------- */
 
 static _Atomic uint64_t *cell_at(const hnk__slots *slots, uint32_t slot)
 {
@@ -322,8 +322,8 @@ void hnk__cell_write_key(hnk__slots *slots, const uint32_t *into, hnk_bytes stor
 /* How many cells a stored key takes: one at least. */
 uint32_t hnk__cells_for(size_t stored_bytes)
 {
-    return stored_bytes <= HNK_CELL_KEY_BYTES ? 1u
-                                              : (uint32_t)((stored_bytes + HNK_CELL_KEY_BYTES - 1) / HNK_CELL_KEY_BYTES);
+    size_t cells = (stored_bytes + HNK_CELL_KEY_BYTES - 1) / HNK_CELL_KEY_BYTES;
+    return cells > 0 ? (uint32_t)cells : 1u;
 }
 
 bool hnk__cell_key(hnk__slots *slots, uint32_t bucket_id, uint32_t slot, hnk__key *out)

@@ -78,7 +78,8 @@ static bool is_current(verifier *verifying, hnk_bytes row_key, uint64_t generati
     return current;
 }
 
-/* Whether a blob's bytes have the digest of its record; a fault if not. What the system refuses says nothing of them. */
+/* Whether a blob's bytes have the digest of its record; a fault if not. What the system refuses says nothing of
+ * them. */
 static hnk_status verify_blob(verifier *verifying, const hnk__record *record, hnk_bytes row_key)
 {
     const hnk__header *header = &record->header;
@@ -256,7 +257,8 @@ static void add_up_cells(const subject *of, const hnk__tally *tally, struct cell
         out->untimed += entry && hnk__slots_stamp_of(file, slot) == HNK_STAMP_NONE;
         out->more += cell.use == HNK_CELL_MORE;
     }
-    for (uint32_t next = tally->free_slot; next != 0 && next <= tally->slots && out->free <= tally->slots; out->free++) {
+    for (uint32_t next = tally->free_slot; next != 0 && next <= tally->slots && out->free <= tally->slots;
+         out->free++) {
         hnk__cell cell = hnk__cell_get(file, next - 1);
         if (cell.use != HNK_CELL_FREE)
             break;
@@ -302,7 +304,7 @@ static hnk_status verify_cells(verifier *verifying, const subject *of)
     if (cells.entries != before.entries || cells.entries + cells.more + cells.free != before.slots || !listed ||
         cells.untimed > 0)
         fault(verifying, &verifying->found.slot_faults,
-              "bucket %u has %u slots: %llu in use for %llu entries, %llu for long keys, %llu free, %llu without a time",
+              "bucket %u has %u slots: %llu in use for %llu entries, %llu for long keys, %llu free; %llu have no time",
               (unsigned)of->bucket->id, (unsigned)before.slots, (unsigned long long)cells.entries,
               (unsigned long long)before.entries, (unsigned long long)cells.more, (unsigned long long)cells.free,
               (unsigned long long)cells.untimed);
