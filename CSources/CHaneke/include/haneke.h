@@ -550,7 +550,8 @@ HNK_API void hnk_list_close(hnk_list *HNK_NULLABLE list);
 
 /* Counts. Those of events since the store was made; hits, misses, expired reads and damage found are advisory: other
  * processes see them after this one's next write to the bucket or when it closes a handle to it, and a killed process
- * takes along what was counted since. */
+ * takes along what was counted since. One killed in a write may take along that write's count of writes, evictions and
+ * refusals too; the entries and bytes of a bucket are always those of what is there. */
 typedef struct hnk_statistics {
     uint32_t struct_size;
     uint32_t buckets;         /* 1 for a bucket's own */
