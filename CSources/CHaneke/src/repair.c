@@ -200,10 +200,15 @@ hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in)
         /* Past whatever a writer that died may have given out: a generation names one record for ever. */
         if (in->tally.generation > 0)
             in->tally.generation += HNK_GENERATION_LEAP;
-        do
-            hnk__random(&in->row.incarnation, sizeof in->row.incarnation);
-        while (in->row.incarnation == 0);
-        atomic_store_explicit(&header->incarnation, in->row.incarnation, memory_order_relaxed);
+        /* Its own file keeps its incarnation: should we die before the commit, the row still knows it, and its counts are
+         * not taken for another file's. */
+        if (in->row.incarnation == 0 ||
+            in->row.incarnation != atomic_load_explicit(&header->incarnation, memory_order_relaxed)) {
+            do
+                hnk__random(&in->row.incarnation, sizeof in->row.incarnation);
+            while (in->row.incarnation == 0);
+            atomic_store_explicit(&header->incarnation, in->row.incarnation, memory_order_relaxed);
+        }
     }
     free(repairing.used);
     return status;
