@@ -220,6 +220,10 @@ void hnk__read_end(hnk__txn **txn);
 unsigned hnk__read_index(const hnk__txn *txn);
 bool hnk__reader_is_out(hnk__environment *environment, unsigned index); /* of the pool */
 
+/* Takes what killed processes had out of the table of readers. LMDB does not do so by itself, and a snapshot there keeps
+ * its pages for ever. Cost: a system call for each other process in the table. */
+void hnk__readers_clear_dead(hnk__environment *environment);
+
 uint64_t hnk__txn_number(const hnk__txn *txn); /* LMDB's: of a reader, the last one committed */
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out);
@@ -238,8 +242,8 @@ hnk_status hnk__cursor_next(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *
 hnk_status hnk__cursor_delete(hnk__cursor *cursor, hnk_bytes *out_key, hnk_bytes *out_row); /* and moves to the next */
 void hnk__cursor_close(hnk__cursor **cursor);
 
-/* Calls `visit` with runs of pages that no transaction can see any more. The writers' turn must be held by
- * `write_txn`. */
+/* Calls `visit` with runs of pages that no transaction can see any more, none of a killed process either. The writers'
+ * turn must be held by `write_txn`. */
 /* Begins after what the transaction *after freed, and sets it to the last one looked at; ends at `pages_max`. */
 hnk_status hnk__free_pages(
     hnk__txn *write_txn, uint64_t *after, uint64_t pages_max,
@@ -571,6 +575,7 @@ struct hnk_store {
     uint32_t swell;                  /* what entries count, in thousandths of their charge */
     uint32_t trim_writes;            /* since the last look */
     uint32_t trim_looks;
+    uint64_t trim_last_page;         /* of data.mdb, as of a look */
     uint64_t trim_unopened_bytes;    /* of files of buckets that are not open here, as of a look */
     uint64_t trim_bytes;             /* charged since the last look */
     uint64_t trim_due_bytes;         /* so many make a look due */

@@ -111,6 +111,18 @@ static uint32_t adjusted(uint32_t swell, uint64_t used, uint64_t goal, uint64_t 
     return swell;
 }
 
+/* A file that grows may do so because a killed process has left its snapshot in the table of readers, and so its pages
+ * in use: nobody else would take it out as long as all others have the store open. */
+static void look_for_dead_readers(hnk_store *store)
+{
+    hnk__environment_info info;
+    if (hnk__environment_info_get(store->environment, &info) != HNK_OK)
+        return;
+    if (info.last_page > store->trim_last_page)
+        hnk__readers_clear_dead(store->environment);
+    store->trim_last_page = info.last_page;
+}
+
 void hnk__trim(hnk__write *write)
 {
     hnk_store *store = write->store;
@@ -125,6 +137,7 @@ void hnk__trim(hnk__write *write)
         HNK_TRIM_PAGES_MIN + 2 * store->trim_bytes / hnk__environment_page_bytes(store->environment);
     store->trim_writes = 0;
     store->trim_bytes = 0;
+    look_for_dead_readers(store);
     if (add_up(store, write->txn, &totals) != HNK_OK || hnk__txn_tree_pages(write->txn, &tree_pages) != HNK_OK)
         return;
     if (totals.unlimited || totals.capacity_bytes == 0) {

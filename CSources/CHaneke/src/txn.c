@@ -278,6 +278,12 @@ bool hnk__reader_is_out(hnk__environment *environment, unsigned index)
     return atomic_load_explicit(&environment->pool[index].taken, memory_order_acquire);
 }
 
+void hnk__readers_clear_dead(hnk__environment *environment)
+{
+    int dead;
+    mdb_reader_check(environment->raw, &dead); /* failing, they stay until the next time */
+}
+
 /* Writing ---------------------------------------------------------------------------------------------------------- */
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out)
@@ -494,6 +500,7 @@ hnk_status hnk__free_pages(
         (code = mdb_cursor_open(reading, FREE_LIST, &cursor)) != 0)
         goto done;
     uint64_t oldest = info.me_last_txnid;
+    hnk__readers_clear_dead(write_txn->environment);
     mdb_reader_list(env, oldest_of, &oldest);
 
     size_t from = (size_t)*after + 1;
