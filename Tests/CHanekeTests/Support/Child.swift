@@ -15,6 +15,8 @@ struct Child: Sendable {
             "mkdirat", "unlinkat", "renameat", "pread", "pwrite", "write", "mmap", "openat", "open",
         ])
 
+    /// Holds a lease until it is killed.
+    static let reader = Child("reader")
     /// Lets processes with a history from a seed be killed, and compares what is left with a model.
     static let kills = Child("kill", beside: ["history", "model"])
     /// Threads and processes that do everything at once.
@@ -91,6 +93,24 @@ struct Child: Sendable {
         process.waitUntilExit()
         let whole = output[..<(output.lastIndex(of: 10) ?? 0)]
         return whole.split(separator: 10).compactMap { UInt64(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// Runs `body` between its first line and the end of its standard input, after which it has to end well.
+    func beside(_ arguments: [String], _ body: () throws -> Void) throws {
+        let process = try made(arguments)
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        defer { process.waitUntilExit() }
+        do {
+            defer { try? input.fileHandleForWriting.close() }
+            #expect(!output.fileHandleForReading.availableData.isEmpty)
+            try body()
+        }
+        #expect(output.fileHandleForReading.readDataToEndOfFile().isEmpty)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
     }
 
     private func made(_ arguments: [String]) throws -> Process {
