@@ -78,8 +78,10 @@ struct DeadReaderTests {
             #expect(lines == [100])
         }
         try hold(6)
-        let leases = try (0..<8).map { _ in try bucket.lease("held") }
-        #expect(leases.allSatisfy { $0.value == sample(100) })
+        do {
+            let leases = try (0..<8).map { _ in try bucket.lease("held") }
+            #expect(leases.allSatisfy { $0.value == sample(100) })
+        }
         #expect(bucket.set("after", "all") == .ok)
         fixture.store.expectSound()
     }
