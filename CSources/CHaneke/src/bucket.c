@@ -344,6 +344,16 @@ static hnk_status configure(hnk_bucket *bucket, const hnk_bucket_options *option
     return hnk__write_close(&write, status, error);
 }
 
+/* Makes a bucket's file before its rows are there: where none can be had, none of it is. Should the rows not come, the
+ * next bucket made has this id, and the file. */
+static hnk_status make_slots(hnk_store *store, uint32_t id)
+{
+    hnk__slots slots;
+    hnk_status status = hnk__slots_open(&slots, store->directory, id, store->identity, store->options.map_bytes);
+    hnk__slots_close(&slots);
+    return status;
+}
+
 /* Makes the bucket's rows in a transaction of its own, unless someone else has meanwhile. */
 static hnk_status create(hnk_store *store, hnk_bytes name, const hnk_bucket_options *options, hnk_error *error)
 {
@@ -376,6 +386,8 @@ static hnk_status create(hnk_store *store, hnk_bytes name, const hnk_bucket_opti
     hnk__key_row(&key, HNK_TABLE_NAME, 0, name);
     if ((status = hnk__row_put(write.txn, &key, (hnk_bytes){ &id, sizeof id })) == HNK_OK)
         status = hnk__bucket_row_make(write.txn, id, name, &row);
+    if (status == HNK_OK)
+        status = make_slots(store, id);
 done:
     return hnk__write_close(&write, status, error);
 }
