@@ -98,6 +98,7 @@ import Testing
         func readOnly() throws {
             let disk = try #require(TinyFileSystem(mebibytes: 2))
             #expect(try Store(disk.path + "/store").bucket().set("a", "1") == .ok)
+            try RawState.kill(disk.path + "/store")
             try #require(disk.remountReadOnly(true))
             #expect(Store.statusOfOpening(disk.path + "/store") == .access)
             #expect(Store.statusOfOpening(disk.path + "/other") == .access)

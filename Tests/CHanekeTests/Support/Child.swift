@@ -17,6 +17,8 @@ struct Child: Sendable {
 
     /// Holds a lease until it is killed.
     static let reader = Child("reader")
+    /// Uses stores whose files may not be written.
+    static let unwritable = Child("unwritable")
     /// Lets processes with a history from a seed be killed, and compares what is left with a model.
     static let kills = Child("kill", beside: ["history", "model"])
     /// Threads and processes that do everything at once.
