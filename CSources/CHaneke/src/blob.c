@@ -61,12 +61,13 @@ hnk_status hnk__blob_begin(hnk__blob_draft *draft, int directory)
         return hnk__from_errno(errno);
     }
     /* Held as long as we live: so a sweep knows a draft in work from an abandoned one. */
-    if (flock(draft->file, LOCK_EX) != 0 || (draft->digest = hnk__digest_begin()) == NULL) {
-        status = draft->digest == NULL ? HNK_ERROR_MEMORY : hnk__from_errno(errno);
+    if (flock(draft->file, LOCK_EX) != 0)
+        status = hnk__from_errno(errno);
+    else
+        status = (draft->digest = hnk__digest_begin()) != NULL ? HNK_OK : HNK_ERROR_MEMORY;
+    if (status != HNK_OK)
         hnk__blob_discard(draft, directory);
-        return status;
-    }
-    return HNK_OK;
+    return status;
 }
 
 hnk_status hnk__blob_append(hnk__blob_draft *draft, hnk_bytes bytes)
