@@ -221,6 +221,8 @@ hnk_status hnk__blob_list_make(hnk__blob_list *out, int directory, bool sweeps_d
             continue;
         DIR *folder = open_folder(dirfd(blobs), shard->d_name);
         struct dirent *entry;
+        if (folder == NULL && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) /* ours, and its files unknown */
+            status = hnk__from_errno(errno);
         while (folder != NULL && status == HNK_OK && (entry = readdir(folder)) != NULL) {
             hnk__blob_name name;
             if (parse_name(entry->d_name, &name))
