@@ -62,14 +62,15 @@ static hnk__trust judge(hnk__state *state, int directory)
 {
     marker found;
     uint8_t boot[16];
-    uint64_t bytes, changed_ns;
+    uint64_t bytes = 0, changed_ns = 0;
 
     state->known = read_marker(state->file, &found);
     bool closed = state->known && (found.state == STATE_CLOSED || found.state == STATE_LEFT);
     state->synced = closed && found.synced != 0;
-    if (!describe_data(directory, &bytes, &changed_ns) || bytes == 0)
+    bool described = describe_data(directory, &bytes, &changed_ns);
+    if (described ? bytes == 0 : errno == ENOENT)
         return HNK_TRUST_NEW;
-    if (!state->known)
+    if (!state->known || !described)
         return HNK_TRUST_CRASHED;
     bool same_boot = hnk__boot_identity(boot) && memcmp(boot, found.boot, sizeof boot) == 0;
     bool as_left = closed && found.data_bytes == bytes && found.data_changed_ns == changed_ns;
