@@ -6,13 +6,14 @@ import Testing
 struct Child: Sendable {
     /// Writes until it is killed, uses handles after `fork()`, fills a disk.
     static let writer = Child("child")
-    /// Fails each call of a scenario in turn.
+    /// Fails each call of a scenario in turn, those of LMDB included where it can be linked statically.
     static let faults = Child(
         "faults",
         wrapping: [
-            "malloc", "calloc", "realloc", "posix_memalign", "posix_fallocate", "strdup", "realpath", "flock", "fsync",
-            "fstat",
-            "mkdirat", "unlinkat", "renameat", "pread", "pwrite", "write", "mmap", "openat", "open",
+            "malloc", "calloc", "realloc", "posix_memalign", "strdup", "realpath", "pthread_create", "open", "openat",
+            "fdopendir", "faccessat", "fstat", "fstatat", "mkdir", "mkdirat", "unlinkat", "renameat", "read", "pread",
+            "write", "pwrite", "writev", "lseek", "ftruncate", "posix_fallocate", "fallocate", "fsync", "fdatasync",
+            "msync", "mmap", "mprotect", "flock", "fcntl",
         ])
 
     /// Holds a lease until it is killed.
@@ -50,19 +51,24 @@ struct Child: Sendable {
         let own = sources(in: "\(root)/Tests/PlainC/\(name)")
         folder = try? TemporaryDirectory()
         let built = folder?.path(name) ?? ""
-        let compiler = Process()
-        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        compiler.arguments =
+        let arguments =
             ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-I", core + "/include", "-o", built]
             + flags + (own.isEmpty ? ([name] + others).map { "\(root)/Tests/PlainC/\($0).c" } : own)
             + sources(in: core + "/src") + functions.map { "-Wl,--wrap=\($0)" }
-            + ["-llmdb", "-lxxhash", "-lpthread"]
-        guard folder != nil, (try? compiler.run()) != nil else {
-            program = nil
-            return
-        }
-        compiler.waitUntilExit()
-        program = compiler.terminationStatus == 0 ? built : nil
+        // Only in a static library are calls wrapped too; not every system has one.
+        let libraries = functions.isEmpty ? ["-llmdb"] : ["-l:liblmdb.a", "-llmdb"]
+        let isBuilt =
+            folder != nil && libraries.contains { Self.succeeds(arguments + [$0, "-lxxhash", "-lpthread"]) }
+        program = isBuilt ? built : nil
+    }
+
+    private static func succeeds(_ command: [String]) -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
     }
 
     /// Runs it to its end: exit status and what it wrote, errors included.
