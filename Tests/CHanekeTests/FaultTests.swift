@@ -21,7 +21,7 @@ struct FaultTests {
 
     @Test(
         "any call may fail: a status that fits, a sound store that holds what the statuses said, and goes on",
-        arguments: [("make", 120), ("use", 600), ("recover", 120), ("salvage", 150)])
+        arguments: [("make", 80), ("use", 600), ("recover", 120), ("salvage", 120)])
     func eachCall(scenario: String, places: Int) throws {
         try Self.run(scenario, places: places)
     }

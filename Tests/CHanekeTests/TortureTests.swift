@@ -32,11 +32,12 @@ struct TortureTests {
         #expect((Self.number(output) ?? 0) > Self.rounds, "seed \(seed): \(output)")
     }
 
-    @Test("3 processes of 8 threads do everything at once, and all invariants hold")
-    func everything() throws {
+    @Test("3 processes of 8 threads do everything at once, and all invariants hold", arguments: [UInt64(1), 2])
+    func everything(seed: UInt64) throws {
         let directory = try TemporaryDirectory()
-        let (status, output) = try Child.torture.run([directory.path("store"), "3", "8", "\(Self.operations)"])
-        #expect(status == 0, "\(output)")
-        #expect(output.hasPrefix("\(3 * 8 * Self.operations) operations"), "\(output)")
+        let arguments = [directory.path("store"), "3", "8", "\(Self.operations)", "\(seed)"]
+        let (status, output) = try Child.torture.run(arguments)
+        #expect(status == 0, "seed \(seed): \(output)")
+        #expect(output.hasPrefix("\(3 * 8 * Self.operations) operations"), "seed \(seed): \(output)")
     }
 }
