@@ -220,8 +220,8 @@ void hnk__read_end(hnk__txn **txn);
 unsigned hnk__read_index(const hnk__txn *txn);
 bool hnk__reader_is_out(hnk__environment *environment, unsigned index); /* of the pool */
 
-/* Takes what killed processes had out of the table of readers. LMDB does not do so by itself, and a snapshot there keeps
- * its pages for ever. Cost: a system call for each other process in the table. */
+/* Takes what killed processes had out of the table of readers. LMDB does not do so by itself, and a snapshot there
+ * keeps its pages for ever. Cost: a system call for each other process in the table. */
 void hnk__readers_clear_dead(hnk__environment *environment);
 
 uint64_t hnk__txn_number(const hnk__txn *txn); /* LMDB's: of a reader, the last one committed */

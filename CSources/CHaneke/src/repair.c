@@ -200,8 +200,8 @@ hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in)
         /* Past whatever a writer that died may have given out: a generation names one record for ever. */
         if (in->tally.generation > 0)
             in->tally.generation += HNK_GENERATION_LEAP;
-        /* Its own file keeps its incarnation: should we die before the commit, the row still knows it, and its counts are
-         * not taken for another file's. */
+        /* Its own file keeps its incarnation: should we die before the commit, the row still knows it, and its counts
+         * are not taken for another file's. */
         if (in->row.incarnation == 0 ||
             in->row.incarnation != atomic_load_explicit(&header->incarnation, memory_order_relaxed)) {
             do
