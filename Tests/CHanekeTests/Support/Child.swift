@@ -38,23 +38,36 @@ struct Child: Sendable {
     /// Whether there is a compiler, and LMDB and xxHash for it.
     var isAvailable: Bool { program != nil }
 
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().path
+    private static let core = root + "/CSources/CHaneke"
+    private static let compiler = ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-I", core + "/include"]
+
+    private static func sources(in folder: String) -> [String] {
+        Files.names(in: folder).filter { $0.hasSuffix(".c") }.map { "\(folder)/\($0)" }
+    }
+
+    /// The store, compiled once for all programs that need no flags of their own.
+    private static let store = try? TemporaryDirectory()
+    private static let objects: [String] = {
+        guard let folder = store, succeeds(compiler + ["-c"] + sources(in: core + "/src"), in: folder.path) else {
+            return []
+        }
+        return Files.names(in: folder.path).map(folder.path)
+    }()
+
     /// Builds `name`.c and those beside it, or all files of the folder `name`.
     private init(
         _ name: String, beside others: [String] = [], wrapping functions: [String] = [], flags: [String] = []
     ) {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().path
-        let core = root + "/CSources/CHaneke"
-        func sources(in folder: String) -> [String] {
-            Files.names(in: folder).filter { $0.hasSuffix(".c") }.map { "\(folder)/\($0)" }
-        }
-        let own = sources(in: "\(root)/Tests/PlainC/\(name)")
+        let own = Self.sources(in: "\(Self.root)/Tests/PlainC/\(name)")
         folder = try? TemporaryDirectory()
         let built = folder?.path(name) ?? ""
         let arguments =
-            ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-I", core + "/include", "-o", built]
-            + flags + (own.isEmpty ? ([name] + others).map { "\(root)/Tests/PlainC/\($0).c" } : own)
-            + sources(in: core + "/src") + functions.map { "-Wl,--wrap=\($0)" }
+            Self.compiler + ["-o", built] + flags
+            + (own.isEmpty ? ([name] + others).map { "\(Self.root)/Tests/PlainC/\($0).c" } : own)
+            + (flags.isEmpty ? Self.objects : Self.sources(in: Self.core + "/src"))
+            + functions.map { "-Wl,--wrap=\($0)" }
         // Only in a static library are calls wrapped too; not every system has one.
         let libraries = functions.isEmpty ? ["-llmdb"] : ["-l:liblmdb.a", "-llmdb"]
         let isBuilt =
@@ -62,10 +75,11 @@ struct Child: Sendable {
         program = isBuilt ? built : nil
     }
 
-    private static func succeeds(_ command: [String]) -> Bool {
+    private static func succeeds(_ command: [String], in folder: String? = nil) -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = command
+        if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
         guard (try? process.run()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
