@@ -397,6 +397,27 @@ static bool is_name(hnk_bytes stored, hnk_bytes name)
     return stored.size == name.size && (name.size == 0 || memcmp(stored.data, name.data, name.size) == 0);
 }
 
+/* Whoever drops a bucket removes its file, and opening it makes one where there is none: if the drop came between our
+ * look at the rows and that, we have made what nobody would remove. */
+static hnk_status expect_still_there(hnk_store *store, hnk_bucket **bucket)
+{
+    hnk__txn *txn = NULL;
+    hnk__bucket_row row;
+    char slots_name[16];
+
+    if (hnk__read_begin(store->environment, &txn) != HNK_OK)
+        return HNK_OK;
+    hnk_status status = hnk__bucket_row_get(txn, (*bucket)->id, &row);
+    hnk__read_end(&txn);
+    if (status != HNK_NOT_FOUND)
+        return HNK_OK;
+    hnk__slots_name(slots_name, (*bucket)->id);
+    unlinkat(store->directory, slots_name, 0);
+    hnk_bucket_close(*bucket);
+    *bucket = NULL;
+    return HNK_NOT_FOUND;
+}
+
 hnk_status hnk__bucket_open_sound(hnk_store *store, hnk_bytes name, hnk_bucket **out, uint32_t *out_id)
 {
     hnk__txn *txn = NULL;
@@ -409,7 +430,7 @@ hnk_status hnk__bucket_open_sound(hnk_store *store, hnk_bytes name, hnk_bucket *
         (status = hnk__bucket_row_get(txn, *out_id, &row)) == HNK_OK)
         status = hnk__bucket_attach(store, *out_id, name, &row, out);
     hnk__read_end(&txn);
-    return status;
+    return status == HNK_OK ? expect_still_there(store, out) : status;
 }
 
 /* Opens what is there. HNK_NOT_FOUND if it isn't; *out_differs tells whether the options would change it. */
@@ -438,14 +459,16 @@ static hnk_status open_existing(
     if (status == HNK_OK && (status = hnk__bucket_attach(store, id, name, &row, out)) == HNK_OK)
         *out_differs = set_fields(&row, options) || damaged;
     hnk__read_end(&txn);
-    return status;
+    return status == HNK_OK ? expect_still_there(store, out) : status;
 }
 
 hnk_status hnk_bucket_open(
     hnk_store *store, hnk_bytes name, const hnk_bucket_options *options, hnk_bucket **out_bucket, hnk_error *error)
 {
+    enum { TRIES = 64 };
     hnk_bucket_options resolved;
     hnk_bucket *bucket = NULL;
+    unsigned tries = 0;
     bool differs = false;
     hnk_status status;
 
@@ -459,12 +482,11 @@ hnk_status hnk_bucket_open(
         return hnk__fail(error, HNK_ERROR_ARGUMENT, 0, "opening bucket \"%.*s\"", (int)name.size,
                          name.size > 0 ? (const char *)name.data : "");
 
-    status = open_existing(store, name, &resolved, &bucket, &differs);
-    if (status == HNK_NOT_FOUND && (resolved.fields & HNK_FIELD_MUST_EXIST) == 0) {
+    /* Between making and opening it somebody may drop it again; a name whose row is lost is never found. */
+    while ((status = open_existing(store, name, &resolved, &bucket, &differs)) == HNK_NOT_FOUND &&
+           (resolved.fields & HNK_FIELD_MUST_EXIST) == 0 && tries++ < TRIES)
         if ((status = create(store, name, &resolved, error)) != HNK_OK)
             return status;
-        status = open_existing(store, name, &resolved, &bucket, &differs);
-    }
     if (status == HNK_OK && differs && (status = configure(bucket, &resolved, error)) != HNK_OK) {
         hnk_bucket_close(bucket);
         return status;
