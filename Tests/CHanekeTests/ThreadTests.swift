@@ -109,8 +109,9 @@ import Testing
             (0..<3).map { thread in
                 { @Sendable in
                     for round in 0..<100 {
-                        guard let bucket = try? store.bucket("shared") else {
-                            Issue.record("the bucket can't be opened")
+                        let bucket: Bucket
+                        do { bucket = try store.bucket("shared") } catch {
+                            Issue.record(error)
                             continue
                         }
                         let status = bucket.set(Self.key(thread), Self.value(thread, round))
@@ -124,6 +125,7 @@ import Testing
             })
         _ = store.drop("shared")
         #expect(Files.blobs(in: fixture.directory.path).isEmpty)
+        #expect(Files.names(in: fixture.directory.path).filter { $0.hasPrefix("slots-") } == ["slots-000001"])
         store.expectSound()
     }
 }

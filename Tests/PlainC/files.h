@@ -38,6 +38,19 @@ static inline uint64_t files_of_blobs(const char *directory)
     return files;
 }
 
+/* Files of slots: one for each bucket that was ever opened, and none for those that were dropped. */
+static inline uint64_t files_of_slots(const char *directory)
+{
+    uint64_t files = 0;
+    struct dirent *entry;
+    DIR *folder = opendir(directory);
+    EXPECT(folder != NULL);
+    while ((entry = readdir(folder)) != NULL)
+        files += strncmp(entry->d_name, "slots-", 6) == 0;
+    closedir(folder);
+    return files;
+}
+
 /* Expects that no file is left that belongs to nobody: as many blobs as entries have, and beside them no more files
  * than there were (0: not known yet). Gives the files beside the blobs. */
 static inline uint64_t expect_no_litter(const char *directory, uint64_t blobs, uint64_t others)
