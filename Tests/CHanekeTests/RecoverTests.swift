@@ -163,6 +163,28 @@ import Testing
         try Self.expectWhole(store, "cut to \(size)")
     }
 
+    @Test("a salvage that was killed begins anew, from the file that it had set aside", arguments: 0..<4)
+    func killedSalvage(kind: Int) throws {
+        let directory = try Self.filled()
+        let (data, salvaging) = (directory.path("data.mdb"), directory.path("data.mdb.salvaging"))
+        if kind == 0 { try Files.flip(data, at: 16) }
+        try FileManager.default.moveItem(atPath: data, toPath: salvaging)
+        switch kind {
+        case 0: break
+        case 1: try Files.write([], to: data)
+        case 2: try Files.write(sample(4_096), to: data)
+        default:
+            let part = try TemporaryDirectory()
+            #expect(try Store(part.path).bucket("one").set(Self.key(1), "another value") == .ok)
+            try Files.copy(part.path("data.mdb"), to: data)
+        }
+        #expect(Store.statusOfOpening(directory.path) { $0.flags = HNK_STORE_MUST_EXIST } == .ok)
+        let store = try Self.open(directory)
+        let count = try Self.expectWhole(store, "kind \(kind)")
+        #expect(kind == 0 || count == 2 * 108)
+        #expect(!Files.exists(salvaging) && Files.exists(directory.path("data.mdb.damaged")) == (kind == 0))
+    }
+
     @Test("random damage: no signal, no wrong byte, a sound store afterwards", arguments: seeds)
     func random(seed: UInt64) throws {
         let directory = try Self.filled()

@@ -529,6 +529,7 @@ hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
 
 /* recover.c */
 /* Judges data.mdb before LMDB sees it and opens the environment, salvaging if need be. */
+#define HNK_SALVAGING_NAME "data.mdb.salvaging" /* a damaged file until all of it has been salvaged */
 hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
 /* HNK_NOT_FOUND if no record names this blob of the bucket. Exact in the writers' turn. */
 hnk_status hnk__blob_find(hnk__txn *txn, hnk_bucket *bucket, hnk__blob_name name);

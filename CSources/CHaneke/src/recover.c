@@ -277,18 +277,47 @@ static hnk_status match_names(struct salvage *salvage)
     return hnk__write_close(&write, status, NULL);
 }
 
-static hnk_status set_aside(hnk_store *store, hnk_error *error)
+/* The damaged file goes by this name until all of it has been salvaged, and only then by the one for good. */
+static const char in_work[] = HNK_SALVAGING_NAME, for_good[] = "data.mdb.damaged";
+
+static hnk_status set_aside(hnk_store *store, const char *name, hnk_error *error)
 {
-    if (renameat(store->directory, "data.mdb", store->directory, "data.mdb.damaged") != 0)
+    if (renameat(store->directory, "data.mdb", store->directory, name) != 0)
         return hnk__fail(error, hnk__from_errno(errno), errno, "setting aside %s/data.mdb", store->path);
     unlinkat(store->directory, "lock.mdb", 0); /* nobody has it: we hold the state file alone */
     return HNK_OK;
+}
+
+/* A salvage that has not come to its end begins anew: what it left as data.mdb is a part. */
+static hnk_status take_back(hnk_store *store, hnk__trust *trust, hnk_error *error)
+{
+    if (*trust == HNK_TRUST_SHARED)
+        return HNK_OK;
+    if (renameat(store->directory, in_work, store->directory, "data.mdb") == 0) {
+        unlinkat(store->directory, "lock.mdb", 0);
+        *trust = HNK_TRUST_CRASHED; /* the strictest: what it was is not known any more */
+        return HNK_OK;
+    }
+    if (errno == ENOENT || errno == ENOTDIR || errno == EISDIR) /* nothing, or nothing of ours */
+        return HNK_OK;
+    return hnk__fail(error, hnk__from_errno(errno), errno, "taking back %s/%s", store->path, in_work);
 }
 
 static hnk_status open_environment(hnk_store *store, hnk_error *error)
 {
     return hnk__environment_open(
         store->path, store->options.map_bytes, store->options.readers_max, &store->environment, error);
+}
+
+/* Begins empty; the damaged file goes. */
+static hnk_status discard(hnk_store *store, hnk_error *error)
+{
+    hnk_status status;
+    if ((status = set_aside(store, for_good, error)) != HNK_OK || (status = open_environment(store, error)) != HNK_OK)
+        return status;
+    store->salvaged = true;
+    unlinkat(store->directory, for_good, 0);
+    return HNK_OK;
 }
 
 static hnk_status salvage(hnk_store *store, hnk_error *error)
@@ -298,34 +327,35 @@ static hnk_status salvage(hnk_store *store, hnk_error *error)
     struct salvage salvage = { .store = store };
     hnk_status status;
 
-    if ((status = set_aside(store, error)) != HNK_OK || (status = open_environment(store, error)) != HNK_OK)
+    if ((status = set_aside(store, in_work, error)) != HNK_OK || (status = open_environment(store, error)) != HNK_OK)
         return status;
     store->salvaged = true;
-    if (store->options.damage_policy == HNK_DAMAGE_DISCARD) {
-        unlinkat(store->directory, "data.mdb.damaged", 0);
-        return HNK_OK;
-    }
-    snprintf(path, sizeof path, "%s/data.mdb.damaged", store->path);
+    snprintf(path, sizeof path, "%s/%s", store->path, in_work);
     status = hnk__pages_walk(path, salvage_row, &salvage, &report);
     status = end_pass(&salvage, status);
-    if (status == HNK_ERROR_NOT_A_STORE) /* not even a meta page is left */
-        return HNK_OK;
     if (status == HNK_OK && (status = match_names(&salvage)) == HNK_OK) {
         salvage.records = true;
         salvage.looked_up = 0;
         status = hnk__pages_walk(path, salvage_row, &salvage, &report);
         status = end_pass(&salvage, status);
     }
-    return status == HNK_OK ? HNK_OK : hnk__fail(error, status, 0, "salvaging %s", path);
+    if (status != HNK_OK && status != HNK_ERROR_NOT_A_STORE) /* that: not even a meta page is left */
+        return hnk__fail(error, status, 0, "salvaging %s", path);
+    if (renameat(store->directory, in_work, store->directory, for_good) != 0)
+        return hnk__fail(error, hnk__from_errno(errno), errno, "setting aside %s", path);
+    return HNK_OK;
 }
 
 hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
 {
     char path[4096 + 32];
     hnk__pages_report report;
-    struct judgement judgement = { .proves_digests = trust == HNK_TRUST_CRASHED };
+    struct judgement judgement = { .format_version = 0 };
     hnk_status status;
 
+    if ((status = take_back(store, &trust, error)) != HNK_OK)
+        return status;
+    judgement.proves_digests = trust == HNK_TRUST_CRASHED;
     if (trust != HNK_TRUST_KILLED && trust != HNK_TRUST_CRASHED)
         return open_environment(store, error);
 
@@ -346,7 +376,7 @@ hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
     if (store->options.damage_policy == HNK_DAMAGE_REFUSE)
         return hnk__fail(error, HNK_ERROR_DAMAGED_STORE, 0, "%s (%s)", path,
                          report.sound ? "rows fail their digests or are missing" : report.fault);
-    return salvage(store, error);
+    return store->options.damage_policy == HNK_DAMAGE_DISCARD ? discard(store, error) : salvage(store, error);
 }
 
 /* Putting in order, once LMDB has the file ------------------------------------------------------------------------- */

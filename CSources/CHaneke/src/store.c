@@ -343,7 +343,8 @@ static hnk_status open_store(
         status = hnk__fail(error, hnk__from_errno(errno), errno, "finding the path of %s", directory);
         goto failed;
     }
-    if ((options->flags & HNK_STORE_MUST_EXIST) != 0 && fstatat(file, "data.mdb", &data, 0) != 0) {
+    if ((options->flags & HNK_STORE_MUST_EXIST) != 0 && fstatat(file, "data.mdb", &data, 0) != 0 &&
+        fstatat(file, HNK_SALVAGING_NAME, &data, 0) != 0) {
         status = hnk__fail(error, HNK_NOT_FOUND, 0, "%s holds no store", store->path);
         goto failed;
     }
