@@ -2,7 +2,7 @@
  * meets no fault. Each run has to end in statuses that fit the fault, and leave a sound store that holds what the
  * statuses said.
  *
- *     faults DIRECTORY SCENARIO [FUNCTION]    make, use, recover, salvage or salvage-whole; of one function only
+ *     faults DIRECTORY SCENARIO [FUNCTION]    make, use, recover or salvage; of one function only
  *
  * Prints for each fault how many places it was tried at, then how many there were in all. What fails names scenario,
  * function, place and errno. Link with -Wl,--wrap of each function in inject.h, and LMDB statically: its calls fail too.
@@ -47,9 +47,7 @@ static uint64_t try_at_each_place(const char *path)
 
 int main(int count, char **arguments)
 {
-    static const scenario *const scenarios[] = {
-        &scenario_make, &scenario_use, &scenario_recover, &scenario_salvage, &scenario_salvage_whole
-    };
+    static const scenario *const scenarios[] = { &scenario_make, &scenario_use, &scenario_recover, &scenario_salvage };
     static const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGALRM };
     enum { PATIENCE_SECONDS = 300 };
     char path[4000];

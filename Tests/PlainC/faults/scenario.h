@@ -12,6 +12,6 @@ typedef struct scenario {
     void (*check)(const char *path, const injection *fault); /* without */
 } scenario;
 
-extern const scenario scenario_make, scenario_use, scenario_recover, scenario_salvage, scenario_salvage_whole;
+extern const scenario scenario_make, scenario_use, scenario_recover, scenario_salvage;
 
 #endif
