@@ -158,18 +158,12 @@ void hnk__slots_close(hnk__slots *slots)
     pthread_mutex_destroy(&slots->growing);
 }
 
-/* Looks whether another process has made the file longer. */
-static uint32_t refresh(hnk__slots *slots)
+uint32_t hnk__slots_refresh(hnk__slots *slots)
 {
     struct stat stat;
     if (fstat(slots->file, &stat) == 0)
         atomic_store(&slots->covered, slots_in(slots, stat.st_size));
     return atomic_load(&slots->covered);
-}
-
-static bool covers(hnk__slots *slots, uint32_t slot)
-{
-    return slot < atomic_load_explicit(&slots->covered, memory_order_acquire) || slot < refresh(slots);
 }
 
 bool hnk__slots_cover(hnk__slots *slots, uint32_t count)
@@ -179,17 +173,17 @@ bool hnk__slots_cover(hnk__slots *slots, uint32_t count)
     if (count > slots->slots_max)
         return false;
     pthread_mutex_lock(&slots->growing);
-    uint32_t covered = refresh(slots);
+    uint32_t covered = hnk__slots_refresh(slots);
     bool grown = count <= covered ||
                  (hnk__reserve(slots->file, bytes_for(covered), bytes_for(count) - bytes_for(covered)) &&
-                  count <= refresh(slots));
+                  count <= hnk__slots_refresh(slots));
     pthread_mutex_unlock(&slots->growing);
     return grown;
 }
 
 bool hnk__slots_reach(hnk__slots *slots, uint32_t count)
 {
-    return count == 0 || covers(slots, count - 1);
+    return count == 0 || hnk__slots_covers(slots, count - 1);
 }
 
 bool hnk__slots_are_gone(const hnk__slots *slots)
@@ -219,18 +213,6 @@ bool hnk__slots_peek(int directory, uint32_t bucket_id, hnk__tally *out)
 }
 
 /* Access times ---------------------------------------------------------------------------------------------------- */
-
-void hnk__slots_stamp(hnk__slots *slots, uint32_t slot, uint64_t stamp)
-{
-    if (covers(slots, slot))
-        atomic_store_explicit(hnk__slots_stamp_at(slots, slot), stamp, memory_order_relaxed);
-}
-
-uint64_t hnk__slots_stamp_of(hnk__slots *slots, uint32_t slot)
-{
-    return covers(slots, slot) ? atomic_load_explicit(hnk__slots_stamp_at(slots, slot), memory_order_relaxed)
-                               : HNK_STAMP_NONE;
-}
 
 uint64_t hnk__slots_now(uint32_t slots)
 {
@@ -330,7 +312,7 @@ bool hnk__cell_key(hnk__slots *slots, uint32_t bucket_id, uint32_t slot, hnk__ke
 {
     uint8_t stored[HNK_KEY_STORED_MAX_BYTES];
 
-    if (!covers(slots, slot))
+    if (!hnk__slots_covers(slots, slot))
         return false;
     hnk__cell cell = hnk__cell_get(slots, slot);
     size_t size = cell.size;
@@ -341,7 +323,7 @@ bool hnk__cell_key(hnk__slots *slots, uint32_t bucket_id, uint32_t slot, hnk__ke
         memcpy(stored + done, cell.key, step);
         if ((done += step) == size)
             break;
-        if (cell.next == 0 || !covers(slots, cell.next - 1))
+        if (cell.next == 0 || !hnk__slots_covers(slots, cell.next - 1))
             return false;
         cell = hnk__cell_get(slots, cell.next - 1);
         if (cell.use != HNK_CELL_MORE)
