@@ -56,13 +56,14 @@ typedef struct hnk__tally {
     uint64_t writes;
     uint64_t corruptions;
     uint64_t refused;
-    uint64_t txn;       /* LMDB's number of the transaction that wrote this */
+    uint64_t txn;       /* the last of LMDB's transactions that it tells of */
+    uint64_t sequence;  /* one more in each that is written; its parity is the copy's place */
     uint32_t slots;     /* every slot in use is below */
     uint32_t free_slot; /* of the chain of free ones; + 1, as all that follow: 0 = none */
     uint32_t oldest;    /* in order of insertion; kept for SIEVE alone */
     uint32_t newest;
     uint32_t hand;
-    uint32_t zero;
+    uint32_t zero[3];
     uint64_t digest;
 } hnk__tally;
 
@@ -112,7 +113,7 @@ typedef struct hnk__slots_header {
     _Atomic uint64_t incarnation;
     _Atomic uint64_t turn;        /* 1 while a writer is at it */
     uint64_t zero[6];
-    _Atomic uint64_t tally[HNK_TALLY_WORDS];
+    _Atomic uint64_t tallies[2][HNK_TALLY_WORDS]; /* the last two: a writer may die while it writes one */
 } hnk__slots_header;
 
 /* platform.c: the seams that tests replace ------------------------------------------------------------------------- */
@@ -221,6 +222,7 @@ unsigned hnk__read_index(const hnk__txn *txn);
 bool hnk__reader_is_out(hnk__environment *environment, unsigned index); /* of the pool */
 
 uint64_t hnk__txn_number(const hnk__txn *txn); /* LMDB's: of a reader, the last one committed */
+uint64_t hnk__environment_last_txn(const hnk__environment *environment); /* committed */
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out);
 hnk_status hnk__write_commit(hnk__txn **txn); /* empties *txn, also on failure */
@@ -336,9 +338,9 @@ static inline uint64_t hnk__slots_stamp_of(hnk__slots *slots, uint32_t slot)
 /* The time for an access now: precise where eviction is exact. Bit 0 is clear. */
 uint64_t hnk__slots_now(uint32_t slots);
 
-/* The counts; false if they were caught, or left, half written. */
+/* The last counts that were written whole; false if there are none. */
 bool hnk__slots_tally(const hnk__slots *slots, hnk__tally *out);
-void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally); /* fills in the digest */
+void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally); /* fills in sequence and digest */
 
 void hnk__tally_empty(hnk__tally *tally); /* of entries; generation and history stay */
 

@@ -14,10 +14,10 @@
 static_assert(sizeof(_Atomic uint64_t) == 8, "DISK_FORMAT.md, slots: access times are plain 64-bit integers");
 static_assert(sizeof(hnk__cell) == HNK_CELL_BYTES, "DISK_FORMAT.md, slots");
 static_assert(offsetof(hnk__cell, key) == 16, "DISK_FORMAT.md, slots");
-static_assert(sizeof(hnk__tally) == 112, "DISK_FORMAT.md, slots");
-static_assert(offsetof(hnk__tally, slots) == 80, "DISK_FORMAT.md, slots");
+static_assert(sizeof(hnk__tally) == 128, "DISK_FORMAT.md, slots");
+static_assert(offsetof(hnk__tally, slots) == 88, "DISK_FORMAT.md, slots");
 static_assert(offsetof(hnk__slots_header, hits) == 32, "DISK_FORMAT.md, slots");
-static_assert(offsetof(hnk__slots_header, tally) == 128, "DISK_FORMAT.md, slots");
+static_assert(offsetof(hnk__slots_header, tallies) == 128, "DISK_FORMAT.md, slots");
 static_assert(sizeof(hnk__slots_header) <= HNK_SLOTS_HEADER_BYTES, "DISK_FORMAT.md, slots");
 
 static const char magic[8] = { 'H', 'N', 'K', 'S', 'L', 'O', 'T', 'S' };
@@ -60,6 +60,38 @@ static uint64_t tally_digest(const hnk__tally *tally)
     return hnk__digest(tally, offsetof(hnk__tally, digest), 0);
 }
 
+/* Word by word: whoever reads them beside a writer gets some of either, which the digest tells. */
+static void load_words(void *out, const _Atomic uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
+        memcpy((char *)out + i * sizeof word, &word, sizeof word);
+    }
+}
+
+static void store_words(_Atomic uint64_t *words, const void *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word;
+        memcpy(&word, (const char *)from + i * sizeof word, sizeof word);
+        atomic_store_explicit(&words[i], word, memory_order_relaxed);
+    }
+}
+
+/* The later of two tallies, or the other if that was caught, or left, half written. */
+static bool newest_tally(const _Atomic uint64_t (*tallies)[HNK_TALLY_WORDS], hnk__tally *out)
+{
+    enum { SEQUENCE = offsetof(hnk__tally, sequence) / sizeof(uint64_t) };
+    uint64_t even = atomic_load_explicit(&tallies[0][SEQUENCE], memory_order_relaxed);
+    uint64_t odd = atomic_load_explicit(&tallies[1][SEQUENCE], memory_order_relaxed);
+    for (unsigned i = 0, place = odd > even; i < 2; i++, place = 1 - place) {
+        load_words(out, tallies[place], HNK_TALLY_WORDS);
+        if (out->digest == tally_digest(out) && out->sequence % 2 == place)
+            return true;
+    }
+    return false;
+}
+
 /* Writes a new file, which holds nothing and belongs to no incarnation of its bucket. */
 static bool initialize(int file, uint32_t bucket_id, const uint8_t identity[16])
 {
@@ -71,7 +103,7 @@ static bool initialize(int file, uint32_t bucket_id, const uint8_t identity[16])
     header.bucket_id = bucket_id;
     memcpy(header.identity, identity, 16);
     nothing.digest = tally_digest(&nothing);
-    memcpy((void *)header.tally, &nothing, sizeof nothing);
+    memcpy((void *)header.tallies[0], &nothing, sizeof nothing);
     return hnk__reserve(file, 0, HNK_SLOTS_HEADER_BYTES) &&
            pwrite(file, &header, sizeof header, 0) == (ssize_t)sizeof header;
 }
@@ -207,9 +239,7 @@ bool hnk__slots_peek(int directory, uint32_t bucket_id, hnk__tally *out)
         return false;
     bool whole = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header;
     close(file);
-    if (whole)
-        memcpy(out, (const void *)header.tally, sizeof *out);
-    return whole;
+    return whole && newest_tally(header.tallies, out);
 }
 
 /* Access times ---------------------------------------------------------------------------------------------------- */
@@ -221,34 +251,16 @@ uint64_t hnk__slots_now(uint32_t slots)
 
 /* Counts ---------------------------------------------------------------------------------------------------------- */
 
-/* Word by word: whoever reads them beside a writer gets some of either, which the digest tells. */
-static void load_words(void *out, const _Atomic uint64_t *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
-        memcpy((char *)out + i * sizeof word, &word, sizeof word);
-    }
-}
-
-static void store_words(_Atomic uint64_t *words, const void *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word;
-        memcpy(&word, (const char *)from + i * sizeof word, sizeof word);
-        atomic_store_explicit(&words[i], word, memory_order_relaxed);
-    }
-}
-
 bool hnk__slots_tally(const hnk__slots *slots, hnk__tally *out)
 {
-    load_words(out, slots->header->tally, HNK_TALLY_WORDS);
-    return out->digest == tally_digest(out);
+    return newest_tally(slots->header->tallies, out);
 }
 
 void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally)
 {
+    tally->sequence++;
     tally->digest = tally_digest(tally);
-    store_words(slots->header->tally, tally, HNK_TALLY_WORDS);
+    store_words(slots->header->tallies[tally->sequence % 2], tally, HNK_TALLY_WORDS);
 }
 
 void hnk__tally_empty(hnk__tally *tally)

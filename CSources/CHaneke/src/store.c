@@ -46,12 +46,6 @@ static void watch_forks(void)
 
 /* Syncing ---------------------------------------------------------------------------------------------------------- */
 
-static uint64_t last_txn(const hnk_store *store)
-{
-    hnk__environment_info info;
-    return hnk__environment_info_get(store->environment, &info) == HNK_OK ? info.last_txn : 0;
-}
-
 /* Syncs the slots of a bucket, and notes that they need no repair after a crash of the system unless somebody has
  * written meanwhile. Not waited for by commits: without the note, the first write after a crash makes them anew. */
 static hnk_status sync_bucket(hnk_bucket *bucket)
@@ -105,7 +99,7 @@ hnk_status hnk_store_sync(hnk_store *store, hnk_error *error)
     if ((status = hnk__store_check(store)) != HNK_OK)
         return hnk__fail(error, status, 0, "syncing");
     bool dirty = atomic_exchange(&store->dirty, false);
-    uint64_t last = last_txn(store);
+    uint64_t last = hnk__environment_last_txn(store->environment);
     if ((status = hnk__environment_sync(store->environment)) != HNK_OK ||
         (status = sync_buckets(store)) != HNK_OK) {
         atomic_store(&store->dirty, dirty);
@@ -361,7 +355,7 @@ static hnk_status open_store(
         goto failed;
     }
     if (trust == HNK_TRUST_CLEAN && store->state.synced)
-        atomic_store(&store->synced_txn, last_txn(store));
+        atomic_store(&store->synced_txn, hnk__environment_last_txn(store->environment));
     if (options->sync_mode == HNK_SYNC_INTERVAL) {
         store->syncer_runs = pthread_create(&store->syncer, NULL, sync_now_and_then, store) == 0;
         if (!store->syncer_runs) {
@@ -452,7 +446,7 @@ static void close_store(hnk_store *store)
     stop_syncer(store);
     /* Not `dirty`: what another process or an earlier session has written may not be synced either. */
     uint64_t synced_txn = atomic_load(&store->synced_txn);
-    bool synced = synced_txn != 0 && synced_txn == last_txn(store);
+    bool synced = synced_txn != 0 && synced_txn == hnk__environment_last_txn(store->environment);
     hnk__environment_close(store->environment);
     hnk__turn_close(&store->turn);
     if (atomic_load(&store->suspect))

@@ -158,6 +158,12 @@ hnk_status hnk__environment_info_get(hnk__environment *environment, hnk__environ
     return HNK_OK;
 }
 
+uint64_t hnk__environment_last_txn(const hnk__environment *environment)
+{
+    MDB_envinfo info;
+    return mdb_env_info(environment->raw, &info) == 0 ? info.me_last_txnid : 0;
+}
+
 size_t hnk__environment_page_bytes(const hnk__environment *environment)
 {
     return environment->page_bytes;
