@@ -246,6 +246,7 @@ static void free_write(hnk__write *write)
 hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *error)
 {
     hnk_store *store = write->store;
+    hnk__environment_info info;
 
     if (status == HNK_OK)
         status = finish(write);
@@ -253,6 +254,9 @@ hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *err
         uint64_t txn = hnk__txn_number(write->txn);
         atomic_store_explicit(&store->dirty, true, memory_order_relaxed);
         if ((status = hnk__write_commit(&write->txn)) == HNK_OK) {
+            /* One that has changed no row is not kept by LMDB, and the next one gets its number. */
+            if (hnk__environment_info_get(store->environment, &info) == HNK_OK && info.last_txn < txn)
+                txn = info.last_txn;
             after_commit(write, txn);
             forget_doomed(store, write->doomed_count);
         }
