@@ -149,9 +149,12 @@ static void use_the_rest(hnk_store *store, hnk_bucket *bucket)
     (void)!hnk_bucket_peek(bucket, HNK_TEXT("rest"), &entry);
     (void)!hnk_bucket_touch(bucket, HNK_TEXT("rest"));
     (void)!hnk_bucket_settings(bucket, &settings);
-    settings.fields = HNK_FIELD_ENTRIES;
+    settings.fields = HNK_FIELD_ENTRIES | HNK_FIELD_EVICTION;
     settings.entries_max = 2;
+    settings.eviction = HNK_EVICTION_SIEVE;
     (void)!hnk_bucket_configure(bucket, &settings, NULL);
+    (void)!hnk_bucket_set(bucket, HNK_TEXT("by SIEVE"), HNK_TEXT("value"), NULL);
+    (void)!hnk_bucket_set(bucket, HNK_TEXT("by SIEVE too"), (hnk_bytes){ large, sizeof large }, NULL);
     (void)!hnk_bucket_statistics(bucket, &counts);
     (void)!hnk_store_next_bucket(store, NULL, &name);
     if (hnk_writer_begin(bucket, HNK_TEXT("given up"), NULL, &writer) == HNK_OK)

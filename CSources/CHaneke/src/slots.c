@@ -89,6 +89,7 @@ static bool newest_tally(const _Atomic uint64_t (*tallies)[HNK_TALLY_WORDS], hnk
         if (out->digest == tally_digest(out) && out->sequence % 2 == place)
             return true;
     }
+    *out = (hnk__tally){ 0 };
     return false;
 }
 

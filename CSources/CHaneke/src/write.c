@@ -288,8 +288,11 @@ static hnk_status take_in_hand(hnk__write *write, hnk__touched *in)
         return HNK_ERROR_DIRECTORY_GONE;
     bool current = hnk__bucket_is_current(in->bucket, &in->row, hnk__txn_number(write->txn) - 1, &in->tally) &&
                    incarnation != 0 && !row_is_lost;
-    if (!current && (incarnation != in->row.incarnation || !hnk__slots_tally(file, &in->tally)))
-        in->tally = (hnk__tally){ 0 };
+    if (!current) {
+        hnk__tally last = { 0 };
+        bool known = hnk__slots_tally(file, &last) && incarnation == in->row.incarnation;
+        in->tally = known ? last : (hnk__tally){ .sequence = last.sequence }; /* later than any that stands there */
+    }
     in->tally.corruptions += row_is_lost;
     atomic_store_explicit(&file->header->boot, write->store->boot, memory_order_relaxed);
     atomic_store_explicit(&file->header->turn, 1, memory_order_release);

@@ -5,8 +5,8 @@ extension Command {
         name: "put", operands: "KEY [FILE]", operandCount: 1...2, options: [.ttl],
         summary: "Store a value under KEY: the bytes of FILE, or of standard input.",
         details: """
-            What was under KEY is replaced. Least recently used entries go until the bucket is within its capacity; a value
-            that alone exceeds it is refused. FILE "-" is standard input. A value of any length needs little memory.
+            What was under KEY is replaced. Entries go until the bucket is within its capacity, the least recently used first
+            unless --eviction says sieve; a value that alone exceeds it is refused. FILE "-" is standard input. A value of any length needs little memory.
             """
     ) { session in
         let key = try session.invocation.key()

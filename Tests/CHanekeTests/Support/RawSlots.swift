@@ -64,12 +64,17 @@ struct RawSlots {
     var sequence: UInt64 { bytes.integer(at: counts + 80) }
     var slots: UInt32 { bytes.integer(at: counts + 88) }
     var firstFree: UInt32 { bytes.integer(at: counts + 92) }
+    var oldest: UInt32 { bytes.integer(at: counts + 96) }
+    var newest: UInt32 { bytes.integer(at: counts + 100) }
+    var hand: UInt32 { bytes.integer(at: counts + 104) }
     var digest: UInt64 { bytes.integer(at: counts + 120) }
     var computedDigest: UInt64 { xxh3(Array(bytes[counts..<counts + 120])) }
 
     func time(_ slot: Int) -> UInt64 { bytes.integer(at: Self.offset(ofTime: slot)) }
     func use(_ slot: Int) -> UInt8 { bytes[Self.offset(ofCell: slot)] }
     func next(_ slot: Int) -> UInt32 { bytes.integer(at: Self.offset(ofCell: slot) + 4) }
+    func newer(_ slot: Int) -> UInt32 { bytes.integer(at: Self.offset(ofCell: slot) + 12) }
+    func isVisited(_ slot: Int) -> Bool { time(slot) & 1 == 1 }
 
     /// The slots whose cells have this use.
     func slots(_ use: UInt8) -> [Int] { (0..<Int(slots)).filter { self.use($0) == use } }
@@ -96,6 +101,17 @@ struct RawSlots {
         while next != 0, found.count <= Int(slots) {
             found.append(Int(next) - 1)
             next = self.next(Int(next) - 1)
+        }
+        return found
+    }
+
+    /// The slots of the entries in order of insertion, as SIEVE's list has them.
+    var inserted: [Int] {
+        var found: [Int] = []
+        var next = oldest
+        while next != 0, next <= slots, found.count <= Int(slots) {
+            found.append(Int(next) - 1)
+            next = newer(Int(next) - 1)
         }
         return found
     }

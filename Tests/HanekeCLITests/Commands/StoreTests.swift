@@ -79,6 +79,22 @@ struct StoreTests {
         #expect(try #require(try store.haneke("stat", "--json").json()["bytes"] as? Int) <= 20_000)
     }
 
+    @Test("the order of eviction is kept in the store: by sieve what was read stays, however long ago")
+    func eviction() throws {
+        let store = try StoreUnderTest()
+        try store.haneke("put", "0", "--capacity", "64K", "--eviction", "sieve", input: Data.sample(8_000))
+        try store.haneke("get", "0")
+        for key in 1..<9 { try store.haneke("put", "\(key)", input: Data.sample(8_000)) }
+        #expect(try store.haneke("has", "0").status == 0)
+        #expect(try store.haneke("has", "1").status == 1)
+        let report = try store.haneke("stat", "--json").json()
+        #expect(report["eviction"] as? String == "sieve")
+        #expect(try #require(report["evictions"] as? Int) > 0)
+        #expect(try store.haneke("stat", "--eviction", "lru").text.contains("eviction     lru\n"))
+        try store.haneke("put", "9", input: Data.sample(8_000))
+        #expect(try store.haneke("has", "0").status == 1)
+    }
+
     @Test("clear empties one bucket and leaves the others")
     func clear() throws {
         let store = try StoreUnderTest()
@@ -191,6 +207,7 @@ struct StoreTests {
         #expect(try run.json()["exit_status"] as? Int == 2)
         #expect(try ToolRun([]).status == 2)
         #expect(try store.haneke("put", "k", "--capacity", "much").status == 2)
+        #expect(try store.haneke("put", "k", "--eviction", "fifo").status == 2)
         #expect(!FileManager.default.fileExists(atPath: store.store))
     }
 
