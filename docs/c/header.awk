@@ -19,7 +19,7 @@ function close_group() {
     } else {
         group = tolower(title)
         gsub(/[^a-z]+/, "_", group)
-        printf "/** @defgroup haneke_%s %s */ /** @addtogroup haneke_%s\n @{ */\n", group, title, group
+        printf "/** @defgroup haneke_%s %s */\n/** @addtogroup haneke_%s\n * @{ */\n", group, title, group
     }
     next
 }

@@ -45,7 +45,9 @@ final class Console {
         try Descriptor.standardOutput.write(bytes)
     }
 
-    /// One line on standard error; nothing can be done if that fails. Any thread.
+    /// One line on standard error; nothing can be done if that fails.
+    ///
+    /// Any thread.
     static func note(_ message: String) {
         let line = Array("haneke: \(Printable.text(message))\n".utf8)
         try? line.withUnsafeBytes { try Descriptor.standardError.write($0) }
