@@ -44,7 +44,7 @@ import Testing
             let store = try Store(directory.path)
             let fresh = try store.bucket("defaults").settings()
             #expect(fresh.capacity_bytes == UInt64.max && fresh.entries_max == 0 && fresh.lifetime_ms == .max)
-            #expect(fresh.check_mode == 0 && fresh.fields == 15)
+            #expect(fresh.check_mode == 0 && fresh.fields == 47)
             _ = try store.bucket("set") {
                 $0.fields = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK
                 $0.capacity_bytes = 1_000_000
@@ -87,7 +87,7 @@ import Testing
         var list: OpaquePointer?
         #expect(hnk_list_open(fixture.bucket.raw, nil, &list) == .notFound)
         #expect(Files.blobs(in: fixture.directory.path).isEmpty)
-        #expect(!Files.exists(fixture.directory.path("access-000001")))
+        #expect(!Files.exists(fixture.directory.path("slots-000001")))
         #expect(fixture.store.drop("test") == .notFound)
 
         let anew = try fixture.store.bucket()
@@ -130,7 +130,7 @@ import Testing
     func sharedCounts() throws {
         let fixture = try Fixture()
         func shared() throws -> [UInt64] {
-            let file = try Files.read(fixture.directory.path("access-000001"))
+            let file = try Files.read(fixture.directory.path("slots-000001"))
             return [32, 40, 48].map { offset in (0..<8).reduce(0) { $0 | UInt64(file[offset + $1]) << (8 * $1) } }
         }
         for _ in 0..<3 { _ = fixture.bucket.get("a") }

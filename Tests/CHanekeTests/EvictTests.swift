@@ -144,10 +144,11 @@ import Testing
         try fixture.store.setAll(keys.map { ($0, [1]) }, in: fixture.bucket)
         #expect(fixture.bucket.statistics().evictions == 0)
         // Stamps in key order, whatever the clock's tick.
-        let stamps = (0..<6_000).map { UInt64($0 + 1) * 1_000_000 }
-        var bytes: [UInt8] = []
-        for stamp in stamps { bytes.append(integer: stamp) }
-        try Files.patch(fixture.directory.path("access-000001"), at: 4_096, { $0 = bytes }, count: bytes.count)
+        for slot in 0..<6_000 {
+            try Files.patch(RawSlots.path(fixture.directory.path), at: RawSlots.offset(ofTime: slot)) {
+                $0.set(UInt64(slot + 1) * 1_000_000, at: 0)
+            }
+        }
         try fixture.store.setAll((0..<1_000).map { ([UInt8($0 >> 8), UInt8($0 & 0xFF), 8], [1]) }, in: fixture.bucket)
         let left = Set(fixture.bucket.keys())
         #expect(left.count == 6_000 && fixture.bucket.statistics().evictions == 1_000)

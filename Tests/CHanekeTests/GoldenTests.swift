@@ -55,13 +55,15 @@ import Testing
             for item in Self.items { #expect(Self.set(item, in: bucket) == .ok) }
             for name in ["second", "third"] { #expect(bucket.remove("removed \(name)") == .ok) }
             #expect(bucket.remove("removed first") == .ok && bucket.set("taken again", "a slot") == .ok)
-            #expect(try store.bucket("").set("key", "in the bucket without a name") == .ok)
+            let nameless = try store.bucket("")
+            #expect(nameless.set("key", "in the bucket without a name") == .ok)
             let lifetime = try store.bucket("lifetime") {
                 $0.fields = HNK_FIELD_LIFETIME
                 $0.lifetime_ms = Self.farOff
             }
             _ = (lifetime.get("miss"), bucket.get("plain"), bucket.get("plain"))
             #expect(hnk_store_sync(store.raw, nil) == .ok)
+            withExtendedLifetime((nameless, lifetime)) {}
         }
         try? Files.remove(path + "/lock.mdb")
     }
@@ -133,13 +135,12 @@ import Testing
             let id = UInt32(bucket.name[1]) << 16 | UInt32(bucket.name[2]) << 8 | UInt32(bucket.name[3])
             try Self.checkBucket(
                 id, bucket.row, rows.filter { $0.name.dropFirst().prefix(3) == bucket.name.dropFirst() }, path)
-            let access = try Files.read(path + "/access-00000\(id)")
-            #expect(access.prefix(8).elementsEqual("HNKACCES".utf8) && access.integer(at: 8) as UInt32 == 1)
-            #expect(access.integer(at: 12) as UInt32 == id && Array(access[16..<32]) == identity)
-            #expect(access[56..<4_096].allSatisfy { $0 == 0 })
-            #expect(
-                access.integer(at: 32) as UInt64 == [1: 2, 2: 0, 3: 0][id]
-                    && access.integer(at: 40) as UInt64 == [1: 0, 2: 0, 3: 1][id])
+            let slots = try RawSlots(path, bucket: id)
+            #expect(slots.magic == "HNKSLOTS" && slots.version == 1 && slots.bucketID == id)
+            #expect(slots.identity == identity && slots.zeros.allSatisfy { $0 == 0 })
+            #expect(slots.hits == [1: 2, 2: 0, 3: 0][id] && slots.misses == [1: 0, 2: 0, 3: 1][id])
+            #expect(slots.boot == 0 && slots.turn == 0 && slots.digest == slots.computedDigest)
+            #expect(slots.incarnation == bucket.row.integer(at: 32) as UInt64)
         }
         let state = try RawState(path)
         #expect(state.magic == "HNKSTATE" && state.version == 1 && state.state == RawState.closed && state.isSynced)
@@ -153,13 +154,10 @@ import Testing
     }
 
     private static func checkBucket(_ id: UInt32, _ row: [UInt8], _ rows: [RawRows.Row], _ path: String) throws {
-        let name = Array(row.dropFirst(160))
-        #expect(row.integer(at: 152) as UInt64 == xxh3(Array(row.prefix(152)), seed: xxh3(name)))
-        #expect(row[108..<112].allSatisfy { $0 == 0 } && row[120..<152].allSatisfy { $0 == 0 })
-        let slotCount: UInt32 = row.integer(at: 96)
-        let slots = rows.of(table: 3)
-        #expect(slots.count == Int(slotCount))
-        let access = try Files.read(path + "/access-00000\(id)")
+        let name = Array(row.dropFirst(88))
+        #expect(row.integer(at: 80) as UInt64 == xxh3(Array(row.prefix(80)), seed: xxh3(name)))
+        #expect(row[44..<80].allSatisfy { $0 == 0 })
+        let slots = try RawSlots(path, bucket: id)
 
         var (charged, payload, blobs, newest) = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
         let records = rows.of(table: 4)
@@ -167,7 +165,7 @@ import Testing
             let record = RawRecord(name: stored, row: bytes)
             let isLong = stored.count == 511
             let isBlob = record.flags & RawRecord.blob != 0
-            #expect(record.version == 1 && record.zero == 0 && record.bucketID == id && record.slot < slotCount)
+            #expect(record.version == 1 && record.zero == 0 && record.bucketID == id && record.slot < slots.slots)
             #expect((record.flags & RawRecord.longKey != 0) == isLong && (record.key.count > 506) == isLong)
             if isLong {
                 #expect(Array(stored.dropFirst(4)) == Array(record.key.prefix(491)) + xxh3Canonical128(record.key))
@@ -186,29 +184,23 @@ import Testing
                 #expect(record.expiresAt == (item.lifetime == 0 ? 0 : record.writtenAt + UInt64(item.lifetime)))
                 #expect((record.flags & RawRecord.sliding != 0) == (item.flags != 0))
             }
-            let place = [3] + stored[1...3] + [0, 0, 0, UInt8(record.slot)]
-            #expect(slots.first { $0.name == place }?.row == [1] + Array(stored.dropFirst(4)))
-            #expect(access.integer(at: 4_096 + 8 * Int(record.slot)) as UInt64 > 1)
+            let slot = Int(record.slot)
+            #expect(slots.use(slot) == RawSlots.entry && slots.key(slot) == Array(stored.dropFirst(4)))
+            #expect(slots.time(slot) > 2)
             charged += Charge.of(
                 keyBytes: record.key.count, metadataBytes: record.metadata.count, valueBytes: value.count,
                 isBlob: isBlob)
             payload += UInt64(value.count)
             newest = max(newest, record.generation)
         }
-        #expect(row.integer(at: 24) as UInt64 == UInt64(records.count) && row.integer(at: 32) as UInt64 == charged)
-        #expect(row.integer(at: 40) as UInt64 == payload && row.integer(at: 48) as UInt64 == blobs)
-        #expect(row.integer(at: 56) as UInt64 == newest)
+        #expect(slots.entries == UInt64(records.count) && slots.charged == charged)
+        #expect(slots.payload == payload && slots.blobs == blobs && slots.generation == newest)
 
-        var free = 0
-        var next: UInt32 = row.integer(at: 100)
-        while next != 0, free <= slots.count {
-            let place = slots[Int(next - 1)]
-            #expect(place.row.count == 5 && place.row[0] == 0)
-            #expect(access.integer(at: 4_096 + 8 * Int(next - 1)) as UInt64 == 0)
-            next = place.row.integer(at: 1)
-            free += 1
-        }
-        #expect(free + records.count == slots.count)
+        let chain = slots.chain
+        #expect(chain.allSatisfy { slots.use($0) == RawSlots.free && slots.time($0) == 0 })
+        let more = slots.slots(RawSlots.more)
+        #expect(more.allSatisfy { slots.time($0) == 0 })
+        #expect(chain.count + more.count + records.count == slots.slots)
     }
 
     @Test("the digests are those of the format")

@@ -87,7 +87,7 @@ import Testing
         #expect(entry.flags & HNK_ENTRY_SLIDING != 0)
         // The access time is put half an hour on, as a touch then would.
         let later = (entry.written_at_ms + UInt64(Self.hour) / 2) * 1_000_000
-        try Files.patch(fixture.directory.path("access-000001"), at: 4_096) { $0.set(later, at: 0) }
+        try Files.patch(fixture.directory.path("slots-000001"), at: 4_096) { $0.set(later, at: 0) }
         let slid = fixture.bucket.peek("key").entry
         #expect(slid.accessed_at_ms == entry.written_at_ms + UInt64(Self.hour) / 2)
         #expect(slid.expires_at_ms == entry.written_at_ms + UInt64(Self.hour) / 2 * 3)
@@ -101,7 +101,7 @@ import Testing
     func slidingUnknown() throws {
         let fixture = try Fixture()
         #expect(fixture.bucket.set("key", [1], lifetime: Self.hour, flags: HNK_SET_SLIDING) == .ok)
-        try Files.patch(fixture.directory.path("access-000001"), at: 4_096) { $0.set(UInt64(1), at: 0) }
+        try Files.patch(fixture.directory.path("slots-000001"), at: 4_096) { $0.set(UInt64(1), at: 0) }
         let entry = fixture.bucket.peek("key").entry
         #expect(entry.accessed_at_ms == 0 && entry.expires_at_ms == entry.written_at_ms + UInt64(Self.hour))
     }

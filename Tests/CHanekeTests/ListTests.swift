@@ -103,7 +103,7 @@ import Testing
     func lostTime() throws {
         let fixture = try Fixture()
         for key in ["a", "b", "c"] { #expect(fixture.bucket.set(key, "1") == .ok) }
-        try Files.patch(fixture.directory.path("access-000001"), at: 4_096 + 8) { $0.set(UInt64(0), at: 0) }
+        try Files.patch(fixture.directory.path("slots-000001"), at: 4_096 + 8) { $0.set(UInt64(0), at: 0) }
         #expect(fixture.bucket.texts(.byAccess) == ["b", "a", "c"])
     }
 }

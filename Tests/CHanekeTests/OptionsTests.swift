@@ -83,8 +83,12 @@ import Testing
         #expect(Store.statusOfOpening("") == .argument)
         #expect(Files.names(in: elsewhere.path).isEmpty)
 
-        #expect(fixture.bucket.configure { $0.fields = 32 } == .argument)
-        #expect(fixture.bucket.configure { $0.reserved = 1 } == .argument)
+        #expect(fixture.bucket.configure { $0.fields = 64 } == .argument)
+        #expect(
+            fixture.bucket.configure {
+                $0.fields = HNK_FIELD_EVICTION
+                $0.eviction = 2
+            } == .argument)
         #expect(
             fixture.bucket.configure {
                 $0.fields = HNK_FIELD_CHECK

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -126,10 +127,16 @@ hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int
     struct stat stat;
 
     blob_path(path, name);
-    int file = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* never waits for a pipe */
     if (file < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? HNK_DAMAGED : hnk__from_errno(errno);
-    if (fstat(file, &stat) != 0 || !S_ISREG(stat.st_mode) || (uint64_t)stat.st_size != size) {
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO ? HNK_DAMAGED
+                                                                                       : hnk__from_errno(errno);
+    if (fstat(file, &stat) != 0) {
+        int os_error = errno;
+        close(file);
+        return hnk__from_errno(os_error);
+    }
+    if (!S_ISREG(stat.st_mode) || (uint64_t)stat.st_size != size) {
         close(file);
         return HNK_DAMAGED;
     }
@@ -137,14 +144,22 @@ hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int
     return HNK_OK;
 }
 
-void hnk__blob_remove(int directory, hnk__blob_name name)
+bool hnk__blob_remove(int directory, hnk__blob_name name)
 {
     char path[HNK_BLOB_PATH_BYTES];
     blob_path(path, name);
-    unlinkat(directory, path, 0); /* one that stays behind is an orphan, which the next unclean open sweeps */
+    return unlinkat(directory, path, 0) == 0 || errno == ENOENT;
 }
 
-/* Sweeping --------------------------------------------------------------------------------------------------------- */
+bool hnk__blob_exists(int directory, hnk__blob_name name)
+{
+    char path[HNK_BLOB_PATH_BYTES];
+    struct stat stat;
+    blob_path(path, name);
+    return fstatat(directory, path, &stat, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Listing ---------------------------------------------------------------------------------------------------------- */
 
 static DIR *open_folder(int directory, const char *path)
 {
@@ -157,7 +172,7 @@ static DIR *open_folder(int directory, const char *path)
 
 static void sweep_draft(int folder, const char *name)
 {
-    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return;
     if (flock(file, LOCK_EX | LOCK_NB) == 0) /* its writer is dead */
@@ -165,32 +180,80 @@ static void sweep_draft(int folder, const char *name)
     close(file);
 }
 
-hnk_status hnk__blob_sweep(int directory, hnk__blob_visit visit, void *context, bool remove)
+static hnk_status keep_name(hnk__blob_list *list, hnk__blob_name name)
 {
+    if (list->count == list->room) {
+        size_t room = list->room == 0 ? 64 : list->room * 2;
+        hnk__blob_name *moved = realloc(list->names, room * sizeof *moved);
+        if (moved == NULL)
+            return HNK_ERROR_MEMORY;
+        list->names = moved;
+        list->room = room;
+    }
+    list->names[list->count++] = name;
+    return HNK_OK;
+}
+
+static int by_bucket(const void *left, const void *right)
+{
+    const hnk__blob_name *a = left, *b = right;
+    if (a->bucket_id != b->bucket_id)
+        return a->bucket_id < b->bucket_id ? -1 : 1;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    return a->generation < b->generation ? -1 : a->generation > b->generation;
+}
+
+hnk_status hnk__blob_list_make(hnk__blob_list *out, int directory, bool sweeps_drafts)
+{
+    hnk_status status = HNK_OK;
+    struct dirent *shard;
+
+    *out = (hnk__blob_list){ 0 };
     DIR *blobs = open_folder(directory, BLOBS);
     if (blobs == NULL)
         return errno == ENOENT ? HNK_OK : hnk__from_errno(errno);
-
-    struct dirent *shard;
-    while ((shard = readdir(blobs)) != NULL) {
-        if (strncmp(shard->d_name, DRAFT, sizeof DRAFT - 1) == 0 && remove)
+    while (status == HNK_OK && (shard = readdir(blobs)) != NULL) {
+        if (strncmp(shard->d_name, DRAFT, sizeof DRAFT - 1) == 0 && sweeps_drafts)
             sweep_draft(dirfd(blobs), shard->d_name);
         if (strlen(shard->d_name) != 2 || shard->d_name[0] == '.')
             continue;
         DIR *folder = open_folder(dirfd(blobs), shard->d_name);
         struct dirent *entry;
-        while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        while (folder != NULL && status == HNK_OK && (entry = readdir(folder)) != NULL) {
             hnk__blob_name name;
-            struct stat stat;
-            if (!parse_name(entry->d_name, &name) ||
-                fstatat(dirfd(folder), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) != 0)
-                continue;
-            if (!visit(context, name, (uint64_t)stat.st_size) && remove)
-                unlinkat(dirfd(folder), entry->d_name, 0);
+            if (parse_name(entry->d_name, &name))
+                status = keep_name(out, name);
         }
         if (folder != NULL)
             closedir(folder);
     }
     closedir(blobs);
-    return HNK_OK;
+    if (status != HNK_OK)
+        hnk__blob_list_free(out);
+    else if (out->count > 0)
+        qsort(out->names, out->count, sizeof *out->names, by_bucket);
+    return status;
+}
+
+const hnk__blob_name *hnk__blob_list_of(const hnk__blob_list *list, uint32_t bucket_id, size_t *out_count)
+{
+    size_t low = 0, high = list->count, end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->names[middle].bucket_id < bucket_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < list->count && list->names[end].bucket_id == bucket_id;)
+        end++;
+    *out_count = end - low;
+    return list->names + low;
+}
+
+void hnk__blob_list_free(hnk__blob_list *list)
+{
+    free(list->names);
+    *list = (hnk__blob_list){ 0 };
 }

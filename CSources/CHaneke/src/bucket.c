@@ -102,16 +102,16 @@ static hnk_status id_of_name(hnk__txn *txn, hnk_bytes name, uint32_t *out_id)
 /* Reserves address space for the notes of what was proven; memory is made usable as slots come. */
 static void reserve_proven(hnk_bucket *bucket)
 {
-    void *space = mmap(NULL, (size_t)HNK_SLOTS_MAX * sizeof(uint32_t), PROT_NONE,
+    void *space = mmap(NULL, (size_t)bucket->file.slots_max * sizeof(uint32_t), PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     bucket->proven = space == MAP_FAILED ? NULL : space; /* without it each read proves anew: slower, not wrong */
 }
 
 static void destroy(hnk_bucket *bucket)
 {
-    hnk__access_close(&bucket->access);
     if (bucket->proven != NULL)
-        munmap((void *)bucket->proven, (size_t)HNK_SLOTS_MAX * sizeof(uint32_t));
+        munmap((void *)bucket->proven, (size_t)bucket->file.slots_max * sizeof(uint32_t));
+    hnk__slots_close(&bucket->file);
     free(bucket);
 }
 
@@ -134,10 +134,10 @@ static hnk__counts unshared(const hnk_bucket *bucket)
 /* Adds it to the counts that all processes share. The counters themselves go on: their readers own them. */
 static void share_counts(hnk_bucket *bucket)
 {
-    hnk__access_header *header = bucket->access.header;
-    if (header == NULL)
-        return;
+    hnk__slots_header *header = bucket->file.header;
     hnk__counts fresh = unshared(bucket);
+    if (fresh.hits + fresh.misses == 0)
+        return;
     atomic_fetch_add_explicit(&header->hits, fresh.hits, memory_order_relaxed);
     atomic_fetch_add_explicit(&header->misses, fresh.misses, memory_order_relaxed);
     atomic_fetch_add_explicit(&header->expirations, fresh.expirations, memory_order_relaxed);
@@ -153,10 +153,10 @@ void hnk__bucket_share_counts(hnk_bucket *bucket)
     pthread_mutex_unlock(&bucket->store->listing);
 }
 
-void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row)
+void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row, uint32_t slots)
 {
     atomic_store_explicit(&bucket->check_mode, row->check_mode, memory_order_relaxed);
-    atomic_store_explicit(&bucket->slots, row->slots, memory_order_relaxed);
+    atomic_store_explicit(&bucket->slots, slots, memory_order_relaxed);
 }
 
 /* Gives a further reference to an open bucket; NULL if it isn't open. `listing` is held. */
@@ -190,11 +190,13 @@ hnk_status hnk__bucket_attach(
     bucket->name_bytes = name.size;
     if (name.size > 0)
         memcpy(bucket->name, name.data, name.size);
-    hnk__bucket_saw(bucket, row);
-    if ((status = hnk__access_open(&bucket->access, store->directory, id, store->identity, row->slots)) != HNK_OK) {
+    status = hnk__slots_open(&bucket->file, store->directory, id, store->identity, store->options.map_bytes);
+    if (status != HNK_OK) {
         destroy(bucket);
         goto done;
     }
+    hnk__tally tally;
+    hnk__bucket_saw(bucket, row, hnk__slots_tally(&bucket->file, &tally) ? tally.slots : 0);
     reserve_proven(bucket);
     hnk__store_retain(store);
     bucket->next = store->buckets;
@@ -266,16 +268,17 @@ bool hnk__bucket_proven(const hnk_bucket *bucket, uint32_t slot, uint64_t genera
 
 void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation)
 {
-    if (bucket->proven == NULL || slot >= HNK_SLOTS_MAX)
+    if (bucket->proven == NULL || slot >= bucket->file.slots_max)
         return;
     if (slot >= atomic_load_explicit(&bucket->proven_slots, memory_order_acquire)) {
-        uint32_t chunk = HNK_ACCESS_CHUNK_SLOTS;
-        uint32_t slots = (slot / chunk + 1) * chunk;
-        pthread_mutex_lock(&bucket->access.growing);
+        uint32_t slots = (slot / HNK_PROVEN_CHUNK_SLOTS + 1) * HNK_PROVEN_CHUNK_SLOTS;
+        if (slots > bucket->file.slots_max)
+            slots = bucket->file.slots_max;
+        pthread_mutex_lock(&bucket->file.growing);
         if (slots > atomic_load_explicit(&bucket->proven_slots, memory_order_relaxed) &&
             mprotect((void *)bucket->proven, (size_t)slots * sizeof(uint32_t), PROT_READ | PROT_WRITE) == 0)
             atomic_store_explicit(&bucket->proven_slots, slots, memory_order_release);
-        pthread_mutex_unlock(&bucket->access.growing);
+        pthread_mutex_unlock(&bucket->file.growing);
         if (slot >= atomic_load_explicit(&bucket->proven_slots, memory_order_acquire))
             return;
     }
@@ -286,7 +289,8 @@ void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation)
 
 enum {
     FIELDS_KNOWN =
-        HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK | HNK_FIELD_MUST_EXIST
+        HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK | HNK_FIELD_EVICTION |
+        HNK_FIELD_MUST_EXIST
 };
 
 static bool resolve(const hnk_bucket_options *given, hnk_bucket_options *out)
@@ -294,7 +298,8 @@ static bool resolve(const hnk_bucket_options *given, hnk_bucket_options *out)
     *out = (hnk_bucket_options)HNK_BUCKET_OPTIONS_INIT;
     if (!hnk__options_resolve(out, sizeof *out, sizeof *out, given))
         return false;
-    return (out->fields & ~(uint32_t)FIELDS_KNOWN) == 0 && out->reserved == 0 &&
+    return (out->fields & ~(uint32_t)FIELDS_KNOWN) == 0 &&
+           ((out->fields & HNK_FIELD_EVICTION) == 0 || out->eviction <= HNK_EVICTION_SIEVE) &&
            ((out->fields & HNK_FIELD_CHECK) == 0 || out->check_mode <= HNK_CHECK_NEVER) &&
            ((out->fields & HNK_FIELD_LIFETIME) == 0 || out->lifetime_ms > 0);
 }
@@ -311,6 +316,8 @@ static bool set_fields(hnk__bucket_row *row, const hnk_bucket_options *options)
         row->lifetime_ms = options->lifetime_ms == HNK_LIFETIME_FOREVER ? 0 : (uint64_t)options->lifetime_ms;
     if ((options->fields & HNK_FIELD_CHECK) != 0)
         row->check_mode = options->check_mode;
+    if ((options->fields & HNK_FIELD_EVICTION) != 0)
+        row->eviction = options->eviction;
     return memcmp(&before, row, sizeof before) != 0;
 }
 
@@ -322,9 +329,18 @@ static hnk_status configure(hnk_bucket *bucket, const hnk_bucket_options *option
 
     if ((status = hnk__write_open(bucket->store, &write, error)) != HNK_OK)
         return status;
-    if ((status = hnk__write_touch(&write, bucket, &in)) == HNK_OK && set_fields(&in->row, options))
-        status = in->row.capacity_bytes == 0 ? hnk__entries_clear(&write, in)
-                                             : hnk__evict_for(&write, in, 0, 0, UINT32_MAX);
+    if ((status = hnk__write_touch(&write, bucket, &in)) == HNK_OK) {
+        uint32_t eviction = in->row.eviction;
+        if (set_fields(&in->row, options)) {
+            in->row_changed = true;
+            if (in->row.capacity_bytes == 0)
+                status = hnk__entries_clear(&write, in);
+            else if (in->row.eviction == HNK_EVICTION_SIEVE && eviction != in->row.eviction)
+                status = hnk__bucket_repair(&write, in); /* whose list was not kept so far */
+            if (status == HNK_OK)
+                status = hnk__evict_for(&write, in, 0, 0, UINT32_MAX);
+        }
+    }
     return hnk__write_close(&write, status, error);
 }
 
@@ -367,6 +383,21 @@ done:
 static bool is_name(hnk_bytes stored, hnk_bytes name)
 {
     return stored.size == name.size && (name.size == 0 || memcmp(stored.data, name.data, name.size) == 0);
+}
+
+hnk_status hnk__bucket_open_sound(hnk_store *store, hnk_bytes name, hnk_bucket **out, uint32_t *out_id)
+{
+    hnk__txn *txn = NULL;
+    hnk__bucket_row row;
+    hnk_status status;
+
+    if ((status = hnk__read_begin(store->environment, &txn)) != HNK_OK)
+        return status;
+    if ((status = id_of_name(txn, name, out_id)) == HNK_OK &&
+        (status = hnk__bucket_row_get(txn, *out_id, &row)) == HNK_OK)
+        status = hnk__bucket_attach(store, *out_id, name, &row, out);
+    hnk__read_end(&txn);
+    return status;
 }
 
 /* Opens what is there. HNK_NOT_FOUND if it isn't; *out_differs tells whether the options would change it. */
@@ -449,14 +480,59 @@ static hnk_status read_row(hnk_bucket *bucket, hnk__bucket_row *out)
     hnk__txn *txn = NULL;
     hnk_status status;
 
-    assert(bucket != NULL);
     if ((status = hnk__store_check(bucket->store)) != HNK_OK ||
         (status = hnk__read_begin(bucket->store->environment, &txn)) != HNK_OK)
         return status;
-    if ((status = hnk__bucket_row_get(txn, bucket->id, out)) == HNK_OK)
-        hnk__bucket_saw(bucket, out);
+    status = hnk__bucket_row_get(txn, bucket->id, out);
     hnk__read_end(&txn);
     return status;
+}
+
+hnk_status hnk__bucket_settle(hnk_bucket *bucket)
+{
+    hnk__write write;
+    hnk__touched *in;
+    hnk_status status;
+
+    if ((status = hnk__write_open(bucket->store, &write, NULL)) != HNK_OK)
+        return status;
+    status = hnk__write_touch(&write, bucket, &in);
+    return hnk__write_close(&write, status, NULL);
+}
+
+bool hnk__bucket_is_current(
+    hnk_bucket *bucket, const hnk__bucket_row *row, uint64_t last_txn, hnk__tally *out_tally)
+{
+    const hnk__slots_header *header = bucket->file.header;
+    uint64_t boot = atomic_load_explicit(&header->boot, memory_order_relaxed);
+    return atomic_load_explicit(&header->incarnation, memory_order_relaxed) == row->incarnation &&
+           atomic_load_explicit(&header->turn, memory_order_acquire) == 0 &&
+           (boot == 0 || boot == bucket->store->boot) && hnk__slots_tally(&bucket->file, out_tally) &&
+           out_tally->txn <= last_txn && hnk__slots_reach(&bucket->file, out_tally->slots);
+}
+
+hnk_status hnk__bucket_read(hnk_bucket *bucket, hnk__bucket_row *out_row, hnk__tally *out_tally)
+{
+    enum { TRIES = 64 }; /* a writer's stores take some nanoseconds; it may be scheduled away between them */
+    hnk_status status;
+
+    for (bool settled = false;; settled = true) {
+        bool holds = false;
+        if ((status = read_row(bucket, out_row)) != HNK_OK)
+            return status;
+        uint64_t incarnation = atomic_load_explicit(&bucket->file.header->incarnation, memory_order_acquire);
+        for (unsigned tries = 0; tries < TRIES && !holds; tries++)
+            holds = hnk__slots_tally(&bucket->file, out_tally);
+        holds = holds && hnk__slots_reach(&bucket->file, out_tally->slots);
+        if (holds && (incarnation == out_row->incarnation || settled))
+            break;
+        if (settled)
+            return HNK_ERROR_INTERNAL;
+        if ((status = hnk__bucket_settle(bucket)) != HNK_OK)
+            return status;
+    }
+    hnk__bucket_saw(bucket, out_row, out_tally->slots);
+    return HNK_OK;
 }
 
 hnk_status hnk_bucket_settings(hnk_bucket *bucket, hnk_bucket_options *out_options)
@@ -464,15 +540,17 @@ hnk_status hnk_bucket_settings(hnk_bucket *bucket, hnk_bucket_options *out_optio
     hnk__bucket_row row;
     hnk_status status;
 
+    assert(bucket != NULL);
     if ((status = read_row(bucket, &row)) != HNK_OK)
         return status;
     hnk_bucket_options filled = {
         .struct_size = sizeof filled,
-        .fields = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_CHECK,
+        .fields = FIELDS_KNOWN & ~(uint32_t)HNK_FIELD_MUST_EXIST,
         .capacity_bytes = row.capacity_bytes,
         .entries_max = row.entries_max,
         .lifetime_ms = row.lifetime_ms == 0 ? HNK_LIFETIME_FOREVER : (int64_t)row.lifetime_ms,
         .check_mode = row.check_mode,
+        .eviction = row.eviction,
     };
     hnk__options_give(out_options, &filled, sizeof filled);
     return HNK_OK;
@@ -522,7 +600,7 @@ hnk_status hnk_store_drop_bucket(hnk_store *store, hnk_bytes name, hnk_error *er
     hnk__write write;
     hnk__touched *in;
     hnk__key key;
-    char access_name[16];
+    char slots_name[16];
     hnk_status status;
 
     options.fields = HNK_FIELD_MUST_EXIST;
@@ -540,8 +618,8 @@ hnk_status hnk_store_drop_bucket(hnk_store *store, hnk_bytes name, hnk_error *er
         in->dropped = true;
     }
     if ((status = hnk__write_close(&write, status, error)) == HNK_OK) {
-        hnk__access_name(access_name, bucket->id);
-        unlinkat(store->directory, access_name, 0);
+        hnk__slots_name(slots_name, bucket->id);
+        unlinkat(store->directory, slots_name, 0);
     }
 done:
     hnk_bucket_close(bucket);
@@ -553,34 +631,31 @@ done:
 hnk_status hnk_bucket_statistics(hnk_bucket *bucket, hnk_statistics *out_statistics)
 {
     hnk__bucket_row row;
+    hnk__tally tally;
     hnk_status status;
 
-    if ((status = read_row(bucket, &row)) != HNK_OK)
+    assert(bucket != NULL);
+    if ((status = hnk__bucket_read(bucket, &row, &tally)) != HNK_OK)
         return status;
     hnk_statistics filled = {
         .struct_size = sizeof filled,
         .buckets = 1,
-        .entries = row.entries,
-        .bytes = row.charged_bytes,
-        .payload_bytes = row.payload_bytes,
+        .entries = tally.entries,
+        .bytes = tally.charged_bytes,
+        .payload_bytes = tally.payload_bytes,
         .capacity_bytes = row.capacity_bytes,
-        .writes = row.writes,
-        .evictions = row.evictions,
-        .corruptions = row.corruptions + hnk__store_doomed_in(bucket->store, bucket->id),
-        .refused = row.refused,
+        .writes = tally.writes,
+        .evictions = tally.evictions,
+        .corruptions = tally.corruptions + hnk__store_doomed_in(bucket->store, bucket->id),
+        .refused = tally.refused,
     };
     pthread_mutex_lock(&bucket->store->listing);
     hnk__counts fresh = unshared(bucket);
-    hnk__access_header *header = bucket->access.header;
-    if (header != NULL) {
-        filled.hits = atomic_load_explicit(&header->hits, memory_order_relaxed);
-        filled.misses = atomic_load_explicit(&header->misses, memory_order_relaxed);
-        filled.expirations = atomic_load_explicit(&header->expirations, memory_order_relaxed);
-    }
+    const hnk__slots_header *header = bucket->file.header;
+    filled.hits = atomic_load_explicit(&header->hits, memory_order_relaxed) + fresh.hits;
+    filled.misses = atomic_load_explicit(&header->misses, memory_order_relaxed) + fresh.misses;
+    filled.expirations = atomic_load_explicit(&header->expirations, memory_order_relaxed) + fresh.expirations;
     pthread_mutex_unlock(&bucket->store->listing);
-    filled.hits += fresh.hits;
-    filled.misses += fresh.misses;
-    filled.expirations += fresh.expirations;
     hnk__options_give(out_statistics, &filled, sizeof filled);
     return HNK_OK;
 }

@@ -21,7 +21,7 @@
 
 /* Rows: docs/DISK_FORMAT.md ---------------------------------------------------------------------------------------- */
 
-enum { HNK_TABLE_STORE = 0, HNK_TABLE_BUCKET = 1, HNK_TABLE_NAME = 2, HNK_TABLE_SLOT = 3, HNK_TABLE_RECORD = 4 };
+enum { HNK_TABLE_STORE = 0, HNK_TABLE_BUCKET = 1, HNK_TABLE_NAME = 2, HNK_TABLE_RECORD = 4 };
 
 typedef struct hnk__store_row {
     char magic[8];
@@ -32,10 +32,21 @@ typedef struct hnk__store_row {
     uint64_t zero[3];
 } hnk__store_row;
 
+/* What a bucket is set to. */
 typedef struct hnk__bucket_row {
     uint64_t capacity_bytes;
     uint64_t entries_max;
     uint64_t lifetime_ms;
+    uint64_t made_at_ms;
+    uint64_t incarnation; /* of its file of slots: a file with another one is not its */
+    uint32_t check_mode;
+    uint32_t eviction;
+    uint64_t zero[4];
+    uint64_t digest;
+} hnk__bucket_row;
+
+/* What a bucket holds, as of a commit. */
+typedef struct hnk__tally {
     uint64_t entries;
     uint64_t charged_bytes;
     uint64_t payload_bytes;
@@ -45,16 +56,15 @@ typedef struct hnk__bucket_row {
     uint64_t writes;
     uint64_t corruptions;
     uint64_t refused;
-    uint32_t slots;
-    uint32_t free_slot; /* + 1 */
-    uint32_t check_mode;
-    uint32_t zero_order;
-    uint64_t made_at_ms;
-    uint64_t zero[4];
+    uint64_t txn;       /* LMDB's number of the transaction that wrote this */
+    uint32_t slots;     /* every slot in use is below */
+    uint32_t free_slot; /* of the chain of free ones; + 1, as all that follow: 0 = none */
+    uint32_t oldest;    /* in order of insertion; kept for SIEVE alone */
+    uint32_t newest;
+    uint32_t hand;
+    uint32_t zero;
     uint64_t digest;
-} hnk__bucket_row;
-
-enum { HNK_SLOT_FREE = 0, HNK_SLOT_USED = 1 };
+} hnk__tally;
 
 enum { HNK_RECORD_LONG_KEY = 1, HNK_RECORD_BLOB = 2, HNK_RECORD_SLIDING = 4 };
 
@@ -75,7 +85,22 @@ typedef struct hnk__header {
     uint64_t header_digest;
 } hnk__header;
 
-typedef struct hnk__access_header {
+/* A slot's cell: the key of the entry that holds it. */
+typedef struct hnk__cell {
+    uint8_t use;
+    uint8_t zero;
+    uint16_t size;  /* of the whole stored key, in an entry's first cell */
+    uint32_t next;  /* in use: the cell where the key goes on; free: the next free one */
+    uint32_t older; /* by insertion; kept for SIEVE alone */
+    uint32_t newer;
+    uint8_t key[HNK_CELL_KEY_BYTES];
+} hnk__cell;
+
+enum { HNK_CELL_FREE = 0, HNK_CELL_ENTRY = 1, HNK_CELL_MORE = 2, HNK_CELL_LEAVING = 3 };
+
+enum { HNK_TALLY_WORDS = sizeof(hnk__tally) / 8, HNK_CELL_WORDS = HNK_CELL_BYTES / 8 };
+
+typedef struct hnk__slots_header {
     char magic[8];
     uint32_t version;
     uint32_t bucket_id;
@@ -83,7 +108,12 @@ typedef struct hnk__access_header {
     _Atomic uint64_t hits;
     _Atomic uint64_t misses;
     _Atomic uint64_t expirations;
-} hnk__access_header;
+    _Atomic uint64_t boot;        /* digest of the boot's identity since which something may not be synced; 0 = none */
+    _Atomic uint64_t incarnation;
+    _Atomic uint64_t turn;        /* 1 while a writer is at it */
+    uint64_t zero[6];
+    _Atomic uint64_t tally[HNK_TALLY_WORDS];
+} hnk__slots_header;
 
 /* platform.c: the seams that tests replace ------------------------------------------------------------------------- */
 
@@ -91,6 +121,7 @@ typedef struct hnk__access_header {
 uint64_t hnk__now_ns(bool precise);
 uint64_t hnk__now_ms(void);
 bool hnk__boot_identity(uint8_t out[16]);
+uint64_t hnk__boot_digest(void); /* of it; never 0 */
 void hnk__random(void *bytes, size_t size);
 bool hnk__reserve(int file, uint64_t offset, uint64_t size); /* blocks, before they are mapped; errno on false */
 bool hnk__reserve_past_end(int file, uint64_t size);
@@ -131,7 +162,6 @@ typedef struct hnk__key {
 
 hnk_status hnk__key_record(hnk__key *out, uint32_t bucket_id, hnk_bytes key);
 void hnk__key_row(hnk__key *out, uint8_t table, uint32_t bucket_id, hnk_bytes rest);
-void hnk__key_slot(hnk__key *out, uint32_t bucket_id, uint32_t slot);
 uint32_t hnk__key_bucket_id(const uint8_t *row_key);
 /* Whether a row's key belongs to a table and bucket. */
 bool hnk__key_is(hnk_bytes row_key, uint8_t table, uint32_t bucket_id);
@@ -190,6 +220,8 @@ void hnk__read_end(hnk__txn **txn);
 unsigned hnk__read_index(const hnk__txn *txn);
 bool hnk__reader_is_out(hnk__environment *environment, unsigned index); /* of the pool */
 
+uint64_t hnk__txn_number(const hnk__txn *txn); /* LMDB's: of a reader, the last one committed */
+
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out);
 hnk_status hnk__write_commit(hnk__txn **txn); /* empties *txn, also on failure */
 void hnk__write_abort(hnk__txn **txn);
@@ -214,26 +246,75 @@ hnk_status hnk__free_pages(
     hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context);
 hnk_status hnk__txn_tree_pages(hnk__txn *txn, uint64_t *out); /* branch, leaf and overflow pages in use */
 
-/* access.c: access times ------------------------------------------------------------------------------------------- */
+/* turn.c: the writers' lock, over all processes ------------------------------------------------------------------- */
 
-typedef struct hnk__access {
+typedef struct hnk__turn {
+    int file;      /* -1 = none */
+    void *shared;  /* mapped from it */
+} hnk__turn;
+
+/* `alone`: no other process has the store open, so the lock can be made anew. */
+hnk_status hnk__turn_open(hnk__turn *turn, int directory, bool alone);
+void hnk__turn_close(hnk__turn *turn);
+/* Waits. One that died with the lock is not reported: what it left half done is marked where it lies. */
+hnk_status hnk__turn_take(hnk__turn *turn);
+void hnk__turn_give(hnk__turn *turn);
+
+/* slots.c: a bucket's file of slots: access times, keys by slot, counts -------------------------------------------- */
+
+typedef struct hnk__slots {
     int file;
-    hnk__access_header *header;   /* of the mapping; NULL: no file could be had, recency is not kept */
-    _Atomic uint64_t *stamps;
-    _Atomic uint32_t slots;       /* for which the file has blocks */
+    hnk__slots_header *header;  /* of the mapping */
+    char *groups;
+    _Atomic uint32_t covered;   /* slots for which the file has blocks */
+    uint32_t slots_max;
     size_t mapped_bytes;
     pthread_mutex_t growing;
-} hnk__access;
+} hnk__slots;
 
-hnk_status hnk__access_open(
-    hnk__access *access, int directory, uint32_t bucket_id, const uint8_t identity[16], uint32_t slots);
-void hnk__access_close(hnk__access *access);
-bool hnk__access_grow(hnk__access *access, uint32_t slots); /* makes room for `slots` */
-void hnk__access_stamp(hnk__access *access, uint32_t slot, uint64_t ns);
-uint64_t hnk__access_read(hnk__access *access, uint32_t slot); /* 0 = free or not covered */
-void hnk__access_name(char out[16], uint32_t bucket_id);
-/* The stamp for an access now: precise where eviction is exact. */
-uint64_t hnk__access_now(uint32_t slots);
+void hnk__slots_name(char out[16], uint32_t bucket_id);
+/* Opens the file, or makes one of incarnation 0. `map_bytes` is the store's: there can't be more entries than that
+ * has room for. */
+hnk_status hnk__slots_open(
+    hnk__slots *slots, int directory, uint32_t bucket_id, const uint8_t identity[16], uint64_t map_bytes);
+void hnk__slots_close(hnk__slots *slots);
+bool hnk__slots_cover(hnk__slots *slots, uint32_t count); /* makes room for so many */
+bool hnk__slots_reach(hnk__slots *slots, uint32_t count); /* has room for so many */
+bool hnk__slots_are_gone(const hnk__slots *slots);        /* someone has deleted the file */
+hnk_status hnk__slots_sync(hnk__slots *slots);
+/* The tally of a bucket that nobody here has open, without proof; false if there is none. */
+bool hnk__slots_peek(int directory, uint32_t bucket_id, hnk__tally *out);
+
+/* Access times. Bit 0 of one: read since it was written or since SIEVE's hand passed. */
+enum { HNK_STAMP_NONE = 0, HNK_STAMP_READ = 1, HNK_STAMP_UNKNOWN = 2 };
+
+static inline _Atomic uint64_t *hnk__slots_stamp_at(const hnk__slots *slots, uint32_t slot)
+{
+    size_t group = (size_t)(slot / HNK_SLOTS_GROUP) * HNK_SLOTS_GROUP * HNK_SLOT_BYTES;
+    return (_Atomic uint64_t *)(void *)(slots->groups + group) + slot % HNK_SLOTS_GROUP;
+}
+
+void hnk__slots_stamp(hnk__slots *slots, uint32_t slot, uint64_t stamp);
+uint64_t hnk__slots_stamp_of(hnk__slots *slots, uint32_t slot); /* HNK_STAMP_NONE where the file ends */
+/* The time for an access now: precise where eviction is exact. Bit 0 is clear. */
+uint64_t hnk__slots_now(uint32_t slots);
+
+/* The counts; false if they were caught, or left, half written. */
+bool hnk__slots_tally(const hnk__slots *slots, hnk__tally *out);
+void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally); /* fills in the digest */
+
+void hnk__tally_empty(hnk__tally *tally); /* of entries; generation and history stay */
+
+/* Cells; slot < covered. Only writers in their turn change them. */
+hnk__cell hnk__cell_get(const hnk__slots *slots, uint32_t slot);
+void hnk__cell_put_head(hnk__slots *slots, uint32_t slot, const hnk__cell *cell); /* all but the key */
+void hnk__cell_set_use(hnk__slots *slots, uint32_t slot, uint8_t use);
+/* Writes a stored key into as many cells as it takes: an entry's first, and those where it goes on. */
+void hnk__cell_write_key(hnk__slots *slots, const uint32_t *into, hnk_bytes stored);
+uint32_t hnk__cells_for(size_t stored_bytes); /* that a stored key takes: one at least */
+/* The record's key of the entry that holds the slot; false if none does. Without a turn it may be torn: the record
+ * tells. */
+bool hnk__cell_key(hnk__slots *slots, uint32_t bucket_id, uint32_t slot, hnk__key *out);
 
 /* blob.c: values in files of their own ----------------------------------------------------------------------------- */
 
@@ -260,10 +341,18 @@ hnk_status hnk__blob_sync(hnk__blob_draft *draft);
 hnk_status hnk__blob_place(hnk__blob_draft *draft, int directory, hnk__blob_name name);
 void hnk__blob_discard(hnk__blob_draft *draft, int directory); /* unlinks what was not placed, closes */
 hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int *out_file);
-void hnk__blob_remove(int directory, hnk__blob_name name);
-/* Walks the files; `visit` false = remove it. Abandoned drafts are removed. */
-typedef bool (*hnk__blob_visit)(void *context, hnk__blob_name name, uint64_t size);
-hnk_status hnk__blob_sweep(int directory, hnk__blob_visit visit, void *context, bool remove);
+bool hnk__blob_remove(int directory, hnk__blob_name name); /* false: it stays behind */
+bool hnk__blob_exists(int directory, hnk__blob_name name);
+
+/* The names of all files, by bucket. */
+typedef struct hnk__blob_list {
+    hnk__blob_name *names;
+    size_t count, room;
+} hnk__blob_list;
+
+hnk_status hnk__blob_list_make(hnk__blob_list *out, int directory, bool sweeps_drafts); /* removes abandoned ones */
+const hnk__blob_name *hnk__blob_list_of(const hnk__blob_list *list, uint32_t bucket_id, size_t *out_count);
+void hnk__blob_list_free(hnk__blob_list *list);
 
 /* state.c: the marker of a clean close ----------------------------------------------------------------------------- */
 
@@ -287,7 +376,8 @@ typedef struct hnk__state {
 /* Takes the lock, exclusively if nobody else has it. */
 hnk_status hnk__state_open(hnk__state *state, int directory, hnk__trust *out, hnk_error *error);
 hnk_status hnk__state_mark_open(hnk__state *state);  /* writes the marker if exclusive, then holds the lock shared */
-void hnk__state_close(hnk__state *state, int directory, bool synced); /* marks closed if nobody else is there */
+/* Marks closed if nobody else is there; with litter, so that the next open sweeps. */
+void hnk__state_close(hnk__state *state, int directory, bool synced, bool litter);
 void hnk__state_forget(hnk__state *state);
 void hnk__state_undo(hnk__state *state, int directory); /* forgets, and takes away a file that this open has made */
 
@@ -343,36 +433,42 @@ struct hnk_lease {
 
 /* write.c: one write transaction ----------------------------------------------------------------------------------- */
 
-/* A bucket's row while a transaction changes it. */
+/* A bucket while a transaction changes it. */
 typedef struct hnk__touched {
     struct hnk__touched *next;
     hnk_bucket *bucket;
     hnk__bucket_row row;
-    bool dropped;           /* its row was deleted: it is not written back */
-    bool repaired;          /* by an eviction of this transaction */
-    bool woken;             /* likewise */
+    hnk__tally tally;
+    bool row_changed;       /* it is written back */
+    bool dropped;           /* its row was deleted */
+    bool repaired;          /* by this transaction */
+    bool spoilt;            /* cells of what was committed are overwritten: an abort leaves them to be made anew */
+    bool lost_blobs;        /* a repair dropped records that may have named some: no record names their files now */
     bool retained;          /* nobody but this transaction may have it open */
 } hnk__touched;
 
-typedef struct hnk__zeroed {
-    hnk__access *access;
+/* A cell that the transaction has taken, or is going to free. */
+typedef struct hnk__moved {
+    hnk__touched *in;
     uint32_t slot;
-    uint64_t stamp;
-} hnk__zeroed;
+    uint32_t next;          /* taken: what its cell said */
+    uint64_t stamp;         /* leaving: its access time */
+    bool leaving;
+} hnk__moved;
 
 /* What has to be done, or undone, once the transaction's fate is known. */
 typedef struct hnk__write {
     hnk_store *store;
     hnk__txn *txn;
     hnk__touched *touched;
+    hnk__touched first;     /* of them: most transactions touch one */
     hnk__blob_name *dead;   /* blobs to unlink after the commit */
     size_t dead_count, dead_room;
     hnk__blob_name *placed; /* blobs to unlink after an abort */
     size_t placed_count, placed_room;
-    hnk__zeroed *zeroed;    /* access times to give back after an abort */
-    size_t zeroed_count, zeroed_room;
+    hnk__moved *moved;
+    size_t moved_count, moved_room;
     unsigned doomed_count;  /* of the store's doomed records, seen to in this transaction */
-    bool lost_blobs;        /* a repair dropped records that may have named some: no record names their files now */
     uint64_t now_ms;
 } hnk__write;
 
@@ -380,26 +476,42 @@ typedef struct hnk__write {
 hnk_status hnk__write_open(hnk_store *store, hnk__write *out, hnk_error *error);
 /* Commits if `status` is HNK_OK, else aborts; gives the status of the whole. */
 hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *error);
+/* Keeps writers of all processes out, without writing. */
+hnk_status hnk__store_hold_writers(hnk_store *store);
+void hnk__store_let_writers(hnk_store *store);
 /* The bucket's row in this transaction: HNK_NOT_FOUND if it was dropped. */
 hnk_status hnk__write_touch(hnk__write *write, hnk_bucket *bucket, hnk__touched **out);
 
-hnk_status hnk__entry_find(
-    hnk__write *write, hnk__touched *in, const hnk__key *key, hnk__record *out, uint64_t *out_charge);
+/* Marks a blob for unlinking after the commit. */
+hnk_status hnk__write_note_dead(hnk__write *write, hnk__blob_name name);
+hnk_status hnk__write_note_placed(hnk__write *write, hnk__blob_name name);
+hnk_status hnk__write_note_moved(hnk__write *write, const hnk__moved *moved);
+
+/* entry.c */
 hnk_status hnk__entry_set(
     hnk__write *write, hnk__touched *in, const hnk_operation *operation, hnk__blob_draft *draft,
     hnk_status *out_refusal);
 hnk_status hnk__entry_remove(hnk__write *write, hnk__touched *in, const hnk__key *key);
+/* Removes the entry that a slot's cell names; HNK_DAMAGED if its record says otherwise. */
+hnk_status hnk__entry_evict(hnk__write *write, hnk__touched *in, const hnk__key *key, uint32_t slot);
 hnk_status hnk__entries_clear(hnk__write *write, hnk__touched *in);
-hnk_status hnk__table_clear(hnk__write *write, hnk__touched *in, uint8_t table); /* its rows of the bucket */
-hnk_status hnk__slot_zero(hnk__write *write, hnk__touched *in, uint32_t slot);   /* marks it free in the access times */
-hnk_status hnk__operation_check(const hnk_store *store, const hnk_operation *operation);
+/* take.c: slots for entries, in the writers' turn */
+/* A slot for a new entry, whose cells name the record's key. HNK_ERROR_DISK_FULL where none can be had. */
+hnk_status hnk__slot_take(hnk__write *write, hnk__touched *in, const hnk__key *record_key, uint32_t *out_slot);
+hnk_status hnk__slot_leave(hnk__write *write, hnk__touched *in, uint32_t slot); /* it is free after the commit */
+void hnk__moved_commit(hnk__write *write);
+void hnk__moved_abort(hnk__write *write);
+void hnk__moved_forget(hnk__write *write, const hnk__touched *in); /* its cells are made anew */
+
+/* sieve.c: a bucket's entries in order of insertion, and a hand */
+void hnk__sieve_link(hnk__touched *in, uint32_t slot); /* as the newest */
+void hnk__sieve_unlink(hnk__touched *in, uint32_t slot);
+uint32_t hnk__sieve_choose(hnk__touched *in, uint32_t keep); /* UINT32_MAX = none */
 
 /* evict.c */
 /* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot
  * that stays, or UINT32_MAX. */
 hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep);
-/* Gives slots in use whose access time is lost the time "unknown". Cost: a lookup for each slot without a time. */
-hnk_status hnk__wake_slots(hnk__write *write, hnk__touched *in);
 /* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
 hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes);
 
@@ -408,14 +520,14 @@ hnk_status hnk__evict_bytes(hnk__write *write, hnk__touched *in, uint64_t bytes)
 void hnk__trim(hnk__write *write);
 
 /* repair.c */
-/* Makes slot rows, free chain and counts anew from the records whose header digests hold; drops the others. */
+/* Makes cells, free chain and counts anew from the records whose header digests hold; drops the others. */
 hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
 
 /* recover.c */
 /* Judges data.mdb before LMDB sees it and opens the environment, salvaging if need be. */
 hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
-/* Whether a record names this blob. */
-bool hnk__blob_is_named(hnk__txn *txn, hnk__blob_name name, uint64_t size);
+/* HNK_NOT_FOUND if no record names this blob of the bucket. Exact in the writers' turn. */
+hnk_status hnk__blob_find(hnk__txn *txn, hnk_bucket *bucket, hnk__blob_name name);
 /* After the environment is open: repairs buckets whose tables suffered, sweeps blobs that no record names. */
 hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error);
 
@@ -449,11 +561,17 @@ struct hnk_store {
     hnk__state state;
     hnk_store_options options;       /* resolved */
     uint8_t identity[16];
+    uint64_t boot;                   /* its digest */
 
-    pthread_mutex_t writing;         /* one writing thread of this process at a time; taken before LMDB's own lock */
+    pthread_mutex_t writing;         /* one writing thread of this process at a time; taken before the turn */
+    hnk__turn turn;                  /* and this before LMDB's own lock */
+    uint32_t gone_writes;            /* since the last look whether the directory is there; guarded by `writing` */
+    uint64_t gone_at_ms;             /* of that look */
     uint64_t random;                 /* of eviction samples; guarded by `writing`, as what follows for trim.c */
     uint32_t swell;                  /* what entries count, in thousandths of their charge */
     uint32_t trim_writes;            /* since the last look */
+    uint32_t trim_looks;
+    uint64_t trim_unopened_bytes;    /* of files of buckets that are not open here, as of a look */
     uint64_t trim_bytes;             /* charged since the last look */
     uint64_t trim_due_bytes;         /* so many make a look due */
     uint64_t punched_txn;            /* up to this transaction, long runs of free pages are holes, */
@@ -472,6 +590,7 @@ struct hnk_store {
     _Atomic uint64_t synced_txn;     /* the last transaction known to be on the disk's surface; 0 = none is */
     pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
     bool salvaged;                   /* by this open */
+    _Atomic bool litter;             /* a blob that no record names could not be removed */
     _Atomic bool suspect;            /* LMDB met damage: the close leaves the file to the next open's judgement */
     bool syncer_runs;
     bool syncer_stops;               /* guarded by `syncing` */
@@ -485,14 +604,14 @@ struct hnk_bucket {
     unsigned references;             /* guarded by store->listing */
     uint32_t id;
     _Atomic uint32_t check_mode;     /* of the row, as last seen */
-    _Atomic uint32_t slots;          /* of the row, as last seen: which clock is good enough */
+    _Atomic uint32_t slots;          /* of the tally, as last seen: which clock is good enough */
     size_t name_bytes;
     uint8_t name[HNK_BUCKET_NAME_MAX_BYTES];
-    hnk__access access;
+    hnk__slots file;
     _Atomic uint32_t *proven;        /* per slot the low half of the generation that this process has proven */
     _Atomic uint32_t proven_slots;   /* that may be touched: the address space is reserved, the memory is not */
     hnk__counters counters[HNK_POOL_READERS + 1];
-    hnk__counts shared;              /* of them all what stands in the access file; guarded by store->listing */
+    hnk__counts shared;              /* of them all what stands in the file of slots; guarded by store->listing */
 };
 
 /* store.c */
@@ -510,6 +629,16 @@ static inline hnk_status hnk__store_check(const hnk_store *store)
 
 /* bucket.c */
 hnk_status hnk__bucket_row_get(hnk__txn *txn, uint32_t bucket_id, hnk__bucket_row *out);
+/* Lets a write look at the bucket, which makes its counts anew if they can't be believed. */
+hnk_status hnk__bucket_settle(hnk_bucket *bucket);
+/* The row and the counts as last committed, which a write makes anew if they can't be believed. */
+hnk_status hnk__bucket_read(hnk_bucket *bucket, hnk__bucket_row *out_row, hnk__tally *out_tally);
+/* Whether the counts tell of what a transaction sees that has `last_txn` for its last commit: of the bucket as it is,
+ * left whole by the last writer, of this boot or synced. In the writers' turn. */
+bool hnk__bucket_is_current(
+    hnk_bucket *bucket, const hnk__bucket_row *row, uint64_t last_txn, hnk__tally *out_tally);
+/* Opens a bucket as it is; HNK_ERROR_DAMAGED_STORE, with the id, if its row does not hold. */
+hnk_status hnk__bucket_open_sound(hnk_store *store, hnk_bytes name, hnk_bucket **out, uint32_t *out_id);
 hnk_status hnk__bucket_row_put(hnk__txn *txn, const hnk_bucket *bucket, const hnk__bucket_row *row);
 bool hnk__bucket_row_holds(hnk_bytes row);
 hnk_bytes hnk__bucket_row_name(hnk_bytes row); /* of one that holds */
@@ -522,7 +651,7 @@ void hnk__bucket_retain(hnk_bucket *bucket);
 /* Shows to other processes what this one has counted. */
 void hnk__bucket_share_counts(hnk_bucket *bucket);
 hnk_bucket *hnk__bucket_find_open(hnk_store *store, uint32_t id); /* a further reference; NULL if nobody has it open */
-void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row);
+void hnk__bucket_saw(hnk_bucket *bucket, const hnk__bucket_row *row, uint32_t slots);
 /* Whether the digests of this generation in this slot were proven by this process, and noting that they were. */
 bool hnk__bucket_proven(const hnk_bucket *bucket, uint32_t slot, uint64_t generation);
 void hnk__bucket_prove(hnk_bucket *bucket, uint32_t slot, uint64_t generation);

@@ -41,16 +41,6 @@ void hnk__key_row(hnk__key *out, uint8_t table, uint32_t bucket_id, hnk_bytes re
     out->size = (uint16_t)(HNK_PREFIX_BYTES + rest.size);
 }
 
-void hnk__key_slot(hnk__key *out, uint32_t bucket_id, uint32_t slot)
-{
-    put_prefix(out, HNK_TABLE_SLOT, bucket_id);
-    out->bytes[4] = (uint8_t)(slot >> 24);
-    out->bytes[5] = (uint8_t)(slot >> 16);
-    out->bytes[6] = (uint8_t)(slot >> 8);
-    out->bytes[7] = (uint8_t)slot;
-    out->size = HNK_PREFIX_BYTES + 4;
-}
-
 uint32_t hnk__key_bucket_id(const uint8_t *row_key)
 {
     return (uint32_t)row_key[1] << 16 | (uint32_t)row_key[2] << 8 | row_key[3];

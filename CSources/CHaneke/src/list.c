@@ -37,7 +37,7 @@ static hnk_status keep(hnk_list *list, const hnk__record *record, size_t row_key
     hnk__found found = { .record = *record, .row_key_bytes = row_key_bytes, .row_bytes = row_bytes, .blob = -1 };
     hnk_entry *entry = &list->entries[list->count];
 
-    found.accessed_ns = hnk__access_read(&list->bucket->access, record->header.slot);
+    found.accessed_ns = hnk__slots_stamp_of(&list->bucket->file, record->header.slot);
     uint64_t expiry = hnk__record_expiry(&record->header, found.accessed_ns / 1000000u);
     found.expired = expiry != 0 && expiry <= hnk__now_ms();
     if (list->keys_used + record->key.size > list->keys_room) {
@@ -109,17 +109,12 @@ static hnk_status step_by_access(hnk_list *list, hnk__txn *txn)
         hnk__record record;
         hnk__key key;
         hnk_bytes row;
-        hnk__key_slot(&key, list->bucket->id, slot);
+        if (!hnk__cell_key(&list->bucket->file, list->bucket->id, slot, &key))
+            continue;
         status = hnk__row_get(txn, &key, &row);
-        if (status == HNK_OK && row.size >= 2 && row.size <= 1 + HNK_KEY_STORED_MAX_BYTES &&
-            *(const uint8_t *)row.data == HNK_SLOT_USED) {
-            hnk__key_row(&key, HNK_TABLE_RECORD, list->bucket->id,
-                         (hnk_bytes){ (const char *)row.data + 1, row.size - 1 });
-            status = hnk__row_get(txn, &key, &row);
-            if (status == HNK_OK && hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, row) &&
-                record.header.slot == slot && has_prefix(list, record.key))
-                status = keep(list, &record, key.size, row.size);
-        }
+        if (status == HNK_OK && hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, row) &&
+            record.header.slot == slot && has_prefix(list, record.key))
+            status = keep(list, &record, key.size, row.size);
         if (status == HNK_NOT_FOUND)
             status = HNK_OK;
     }
@@ -149,8 +144,8 @@ static hnk_status sort_slots(hnk_list *list, uint32_t slots)
     if ((list->slots = malloc((slots > 0 ? slots : 1) * sizeof *list->slots)) == NULL)
         return HNK_ERROR_MEMORY;
     for (uint32_t slot = 0; slot < slots; slot++) {
-        /* Zero is free, or in use with its time lost: the slot's row will tell. */
-        uint64_t stamp = hnk__access_read(&list->bucket->access, slot);
+        /* Without a time it is free, or in use with its time lost: the cell will tell. */
+        uint64_t stamp = hnk__slots_stamp_of(&list->bucket->file, slot);
         list->slots[list->slot_count++] = (struct aged){ stamp, slot };
     }
     qsort(list->slots, list->slot_count, sizeof *list->slots, by_age);
@@ -161,8 +156,8 @@ hnk_status hnk_list_open(hnk_bucket *bucket, const hnk_list_options *options, hn
 {
     hnk_list_options resolved = HNK_LIST_OPTIONS_INIT;
     hnk_list *list = NULL;
-    hnk__txn *txn = NULL;
     hnk__bucket_row row;
+    hnk__tally tally;
     hnk_status status;
 
     assert(bucket != NULL);
@@ -172,12 +167,7 @@ hnk_status hnk_list_open(hnk_bucket *bucket, const hnk_list_options *options, hn
         return HNK_ERROR_ARGUMENT;
     if (resolved.prefix.size > HNK_KEY_MAX_BYTES)
         return HNK_ERROR_KEY_SIZE;
-    if ((status = hnk__store_check(bucket->store)) != HNK_OK ||
-        (status = hnk__read_begin(bucket->store->environment, &txn)) != HNK_OK)
-        return status;
-    status = hnk__bucket_row_get(txn, bucket->id, &row);
-    hnk__read_end(&txn);
-    if (status != HNK_OK)
+    if ((status = hnk__bucket_read(bucket, &row, &tally)) != HNK_OK)
         return status;
     if ((list = calloc(1, sizeof *list)) == NULL)
         return HNK_ERROR_MEMORY;
@@ -192,7 +182,7 @@ hnk_status hnk_list_open(hnk_bucket *bucket, const hnk_list_options *options, hn
         memcpy(prefix, resolved.prefix.data, resolved.prefix.size);
     list->prefix = (hnk_bytes){ prefix, resolved.prefix.size };
     if (status == HNK_OK && list->order == HNK_LIST_BY_ACCESS)
-        status = sort_slots(list, row.slots);
+        status = sort_slots(list, tally.slots);
     if (status != HNK_OK) {
         hnk_list_close(list);
         return status;

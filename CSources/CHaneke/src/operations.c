@@ -93,9 +93,9 @@ static hnk_status make_room(hnk_store *store, const hnk_operation *operations, s
             (status = hnk__write_touch(&write, operations[i].bucket, &in)) != HNK_OK ||
             operations[i].value.size > in->row.capacity_bytes)
             continue;
-        uint64_t before = in->row.charged_bytes;
+        uint64_t before = in->tally.charged_bytes;
         status = hnk__evict_bytes(&write, in, bytes);
-        uint64_t gone = before - in->row.charged_bytes;
+        uint64_t gone = before - in->tally.charged_bytes;
         bytes = bytes > gone ? bytes - gone : 0;
     }
     return hnk__write_close(&write, status == HNK_NOT_FOUND ? HNK_OK : status, NULL);
@@ -327,7 +327,7 @@ hnk_status hnk_bucket_remove_prefix(hnk_bucket *bucket, hnk_bytes prefix, uint64
 static bool picks_expired(const void *context, hnk_bucket *bucket, const hnk__record *record)
 {
     const uint64_t *now_ms = context;
-    uint64_t accessed_ms = hnk__access_read(&bucket->access, record->header.slot) / 1000000u;
+    uint64_t accessed_ms = hnk__slots_stamp_of(&bucket->file, record->header.slot) / 1000000u;
     uint64_t expiry = hnk__record_expiry(&record->header, accessed_ms);
     return expiry != 0 && expiry <= *now_ms;
 }

@@ -74,6 +74,14 @@ bool hnk__boot_identity(uint8_t out[16])
 #endif
 }
 
+uint64_t hnk__boot_digest(void)
+{
+    uint8_t boot[16];
+    hnk__boot_identity(boot); /* all zero where the system gives none */
+    uint64_t digest = hnk__digest(boot, sizeof boot, 0);
+    return digest != 0 ? digest : 1;
+}
+
 void hnk__random(void *bytes, size_t size)
 {
 #if defined(__APPLE__)

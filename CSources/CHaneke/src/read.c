@@ -26,6 +26,12 @@ static void count(hnk_bucket *bucket, const hnk__txn *txn, hnk_status status)
         atomic_fetch_add_explicit(&counters->expirations, 1, memory_order_relaxed);
 }
 
+static void stamp(hnk_bucket *bucket, uint32_t slot)
+{
+    uint32_t slots = atomic_load_explicit(&bucket->slots, memory_order_relaxed);
+    hnk__slots_stamp(&bucket->file, slot, hnk__slots_now(slots) | HNK_STAMP_READ);
+}
+
 /* Maps a blob's file, so that it is read in place. An empty value has nothing to map. */
 static hnk_status map_blob(hnk_bucket *bucket, hnk__found *found)
 {
@@ -87,7 +93,7 @@ static hnk_status locate(hnk_bucket *bucket, const hnk__key *row_key, hnk_bytes 
         out->record.key = key; /* the caller's bytes, not our copy of them, which goes with our stack */
     out->row_key_bytes = row_key->size;
     out->row_bytes = row.size;
-    out->accessed_ns = hnk__access_read(&bucket->access, out->record.header.slot);
+    out->accessed_ns = hnk__slots_stamp_of(&bucket->file, out->record.header.slot);
     if (out->record.header.expires_at_ms != 0) {
         uint64_t expiry = hnk__record_expiry(&out->record.header, out->accessed_ns / NS_PER_MS);
         out->expired = expiry <= hnk__now_ms();
@@ -116,8 +122,7 @@ done:
     if (status >= HNK_OK && (flags & HNK_GET_QUIET) == 0) {
         count(bucket, out->txn, status);
         if (status == HNK_OK)
-            hnk__access_stamp(&bucket->access, out->record.header.slot,
-                              hnk__access_now(atomic_load_explicit(&bucket->slots, memory_order_relaxed)));
+            stamp(bucket, out->record.header.slot);
     }
     return status;
 }
@@ -244,8 +249,7 @@ hnk_status hnk_bucket_touch(hnk_bucket *bucket, hnk_bytes key)
     hnk__found found;
     hnk_status status = look(bucket, key, &found);
     if (status == HNK_OK)
-        hnk__access_stamp(&bucket->access, found.record.header.slot,
-                          hnk__access_now(atomic_load_explicit(&bucket->slots, memory_order_relaxed)));
+        stamp(bucket, found.record.header.slot);
     hnk__found_end(&found);
     return status;
 }

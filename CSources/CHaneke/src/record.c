@@ -6,19 +6,25 @@
 static_assert(sizeof(hnk__store_row) == 64, "DISK_FORMAT.md, Store row");
 static_assert(offsetof(hnk__store_row, next_bucket_id) == 12, "DISK_FORMAT.md, Store row");
 static_assert(offsetof(hnk__store_row, made_at_ms) == 32, "DISK_FORMAT.md, Store row");
-static_assert(sizeof(hnk__bucket_row) == 160, "DISK_FORMAT.md, Bucket row");
-static_assert(offsetof(hnk__bucket_row, generation) == 56, "DISK_FORMAT.md, Bucket row");
-static_assert(offsetof(hnk__bucket_row, slots) == 96, "DISK_FORMAT.md, Bucket row");
-static_assert(offsetof(hnk__bucket_row, made_at_ms) == 112, "DISK_FORMAT.md, Bucket row");
-static_assert(offsetof(hnk__bucket_row, digest) == 152, "DISK_FORMAT.md, Bucket row");
+static_assert(sizeof(hnk__bucket_row) == 88, "DISK_FORMAT.md, Bucket row");
+static_assert(offsetof(hnk__bucket_row, incarnation) == 32, "DISK_FORMAT.md, Bucket row");
+static_assert(offsetof(hnk__bucket_row, check_mode) == 40, "DISK_FORMAT.md, Bucket row");
+static_assert(offsetof(hnk__bucket_row, digest) == 80, "DISK_FORMAT.md, Bucket row");
 static_assert(sizeof(hnk__header) == 72, "DISK_FORMAT.md, Record");
 static_assert(offsetof(hnk__header, key_bytes) == 16, "DISK_FORMAT.md, Record");
 static_assert(offsetof(hnk__header, value_bytes) == 24, "DISK_FORMAT.md, Record");
 static_assert(offsetof(hnk__header, value_digest) == 56, "DISK_FORMAT.md, Record");
 static_assert(offsetof(hnk__header, header_digest) == 64, "DISK_FORMAT.md, Record");
-static_assert(offsetof(hnk__access_header, hits) == 32, "DISK_FORMAT.md, access");
 
 enum { KNOWN_FLAGS = HNK_RECORD_LONG_KEY | HNK_RECORD_BLOB | HNK_RECORD_SLIDING };
+
+/* Whether a record with this over-long key belongs under this row's key: else no read would find it. */
+static bool is_in_place(hnk_bytes row_key, uint32_t bucket_id, hnk_bytes key)
+{
+    hnk__key expected;
+    return hnk__key_record(&expected, bucket_id, key) == HNK_OK && expected.size == row_key.size &&
+           memcmp(expected.bytes, row_key.data, expected.size) == 0;
+}
 
 bool hnk__record_parse(hnk__record *out, hnk_bytes row_key, hnk_bytes bytes)
 {
@@ -55,6 +61,8 @@ bool hnk__record_parse(hnk__record *out, hnk_bytes row_key, hnk_bytes bytes)
     data += sizeof *header;
     out->key = is_long ? (hnk_bytes){ data, header->key_bytes }
                        : (hnk_bytes){ prefixed + HNK_PREFIX_BYTES, row_key.size - HNK_PREFIX_BYTES };
+    if (is_long && !is_in_place(row_key, header->bucket_id, out->key))
+        return false;
     data += header->key_bytes;
     out->metadata = (hnk_bytes){ data, header->metadata_bytes };
     data += header->metadata_bytes;
@@ -129,8 +137,7 @@ uint64_t hnk__record_charge(size_t page_bytes, size_t row_key_bytes, size_t reco
         uint64_t pages = ((uint64_t)record_bytes + LMDB_PAGE_HEADER_BYTES + page_bytes - 1) / page_bytes;
         charge = leaf(page_bytes, node(row_key_bytes, LMDB_PAGE_NUMBER_BYTES)) + pages * page_bytes;
     }
-    size_t slot_row_bytes = 1 + row_key_bytes - HNK_PREFIX_BYTES;
-    return charge + leaf(page_bytes, node(HNK_PREFIX_BYTES + 4, slot_row_bytes)) + blob_bytes;
+    return charge + hnk__cells_for(row_key_bytes - HNK_PREFIX_BYTES) * HNK_SLOT_BYTES + blob_bytes;
 }
 
 uint64_t hnk__record_blob_charge(uint64_t value_bytes)

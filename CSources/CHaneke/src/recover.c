@@ -215,7 +215,7 @@ static hnk_status salvage_row(void *context, hnk_bytes key, hnk_bytes row)
     case HNK_TABLE_NAME:
         return keep_name(salvage, key, row);
     default:
-        return HNK_OK; /* slot rows are made anew from the records */
+        return HNK_OK;
     }
 }
 
@@ -351,75 +351,89 @@ hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
 
 /* Putting in order, once LMDB has the file ------------------------------------------------------------------------- */
 
-bool hnk__blob_is_named(hnk__txn *txn, hnk__blob_name name, uint64_t size)
+hnk_status hnk__blob_find(hnk__txn *txn, hnk_bucket *bucket, hnk__blob_name name)
 {
     hnk__key key;
     hnk_bytes row;
     hnk__record record;
+    hnk_status status;
 
-    hnk__key_slot(&key, name.bucket_id, name.slot);
-    if (hnk__row_get(txn, &key, &row) != HNK_OK || row.size < 2 ||
-        row.size > 1 + HNK_KEY_STORED_MAX_BYTES || *(const uint8_t *)row.data != HNK_SLOT_USED)
-        return false;
-    hnk__key_row(&key, HNK_TABLE_RECORD, name.bucket_id, (hnk_bytes){ (const char *)row.data + 1, row.size - 1 });
-    return hnk__row_get(txn, &key, &row) == HNK_OK &&
-           hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, row) &&
-           (record.header.flags & HNK_RECORD_BLOB) != 0 && record.header.generation == name.generation &&
-           record.header.slot == name.slot && record.header.value_bytes == size;
+    if (!hnk__cell_key(&bucket->file, bucket->id, name.slot, &key))
+        return HNK_NOT_FOUND;
+    if ((status = hnk__row_get(txn, &key, &row)) != HNK_OK)
+        return status;
+    bool names = hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, row) &&
+                 (record.header.flags & HNK_RECORD_BLOB) != 0 && record.header.generation == name.generation &&
+                 record.header.slot == name.slot;
+    return names ? HNK_OK : HNK_NOT_FOUND;
 }
 
-static bool is_named(void *context, hnk__blob_name name, uint64_t size)
+/* A write's look at the bucket makes its cells and counts anew if a writer died over them; after a crash of the system
+ * or a salvage nothing tells what they are worth. Files that no record names go: nobody else has the store open. */
+static hnk_status put_in_order(hnk_store *store, hnk_bucket *bucket, bool anew, const hnk__blob_list *blobs)
 {
-    const hnk__write *write = context;
-    return hnk__blob_is_named(write->txn, name, size);
-}
-
-static hnk_status put_bucket_in_order(hnk_store *store, hnk_bytes name)
-{
-    hnk_bucket_options options = HNK_BUCKET_OPTIONS_INIT;
-    hnk_bucket *bucket = NULL;
     hnk__touched *in;
     hnk__write write;
     hnk_status status;
+    size_t count;
+    const hnk__blob_name *names = hnk__blob_list_of(blobs, bucket->id, &count);
 
-    options.fields = HNK_FIELD_MUST_EXIST;
-    if ((status = hnk_bucket_open(store, name, &options, &bucket, NULL)) != HNK_OK)
+    if ((status = hnk__write_open(store, &write, NULL)) != HNK_OK)
         return status;
-    if ((status = hnk__write_open(store, &write, NULL)) == HNK_OK) {
-        if ((status = hnk__write_touch(&write, bucket, &in)) == HNK_OK) {
-            if (store->salvaged)
-                status = hnk__bucket_repair(&write, in);
-            if (status == HNK_OK)
-                status = hnk__evict_for(&write, in, 0, 0, UINT32_MAX);
-            if (status == HNK_OK)
-                status = hnk__wake_slots(&write, in);
-        }
-        status = hnk__write_close(&write, status, NULL);
+    status = hnk__write_touch(&write, bucket, &in);
+    if (status == HNK_OK && anew && !in->repaired)
+        status = hnk__bucket_repair(&write, in);
+    for (size_t i = 0; i < count && status == HNK_OK; i++)
+        if ((status = hnk__blob_find(write.txn, bucket, names[i])) == HNK_NOT_FOUND)
+            status = hnk__write_note_dead(&write, names[i]);
+    if (status == HNK_OK)
+        status = hnk__evict_for(&write, in, 0, 0, UINT32_MAX);
+    return hnk__write_close(&write, status, NULL);
+}
+
+/* Files of buckets that are not there. */
+static hnk_status remove_foreign(hnk_store *store, const hnk__blob_list *blobs)
+{
+    hnk__txn *txn = NULL;
+    hnk_status status;
+
+    if (blobs->count == 0)
+        return HNK_OK;
+    if ((status = hnk__read_begin(store->environment, &txn)) != HNK_OK)
+        return status;
+    for (size_t i = 0; i < blobs->count; i++) {
+        hnk__bucket_row row;
+        if (hnk__bucket_row_get(txn, blobs->names[i].bucket_id, &row) == HNK_NOT_FOUND)
+            hnk__blob_remove(store->directory, blobs->names[i]);
     }
-    hnk_bucket_close(bucket);
-    return status;
+    hnk__read_end(&txn);
+    return HNK_OK;
 }
 
 hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error)
 {
+    hnk_bucket_options options = HNK_BUCKET_OPTIONS_INIT;
     hnk_bucket_name name;
-    hnk__write write;
+    hnk__blob_list blobs;
     hnk_status status;
 
     if (trust == HNK_TRUST_SHARED || trust == HNK_TRUST_CLEAN)
         return HNK_OK;
+    options.fields = HNK_FIELD_MUST_EXIST;
+    if ((status = hnk__blob_list_make(&blobs, store->directory, true)) != HNK_OK)
+        return hnk__fail(error, status, errno, "reading %s/blobs", store->path);
     for (status = hnk_store_next_bucket(store, NULL, &name); status == HNK_OK;
-         status = hnk_store_next_bucket(store, &name, &name))
-        if ((status = put_bucket_in_order(store, (hnk_bytes){ name.bytes, name.size })) != HNK_OK)
+         status = hnk_store_next_bucket(store, &name, &name)) {
+        hnk_bucket *bucket = NULL;
+        if ((status = hnk_bucket_open(store, (hnk_bytes){ name.bytes, name.size }, &options, &bucket, NULL)) != HNK_OK)
             break;
-    if (status != HNK_NOT_FOUND)
-        return hnk__fail(error, status, 0, "putting %s in order", store->path);
-
-    /* Under the writers' turn nobody places a blob: what no record names then is nobody's. */
-    if ((status = hnk__write_open(store, &write, error)) != HNK_OK)
-        return status;
-    status = hnk__blob_sweep(store->directory, is_named, &write, true);
-    hnk_status ended = hnk__write_close(&write, HNK_ERROR_CANCELLED, NULL);
-    (void)ended; /* nothing was written: only the turn was needed */
-    return status == HNK_OK ? HNK_OK : hnk__fail(error, status, errno, "sweeping %s/blobs", store->path);
+        status = put_in_order(store, bucket, trust == HNK_TRUST_CRASHED || store->salvaged, &blobs);
+        hnk_bucket_close(bucket);
+        if (status != HNK_OK)
+            break;
+    }
+    if (status == HNK_NOT_FOUND)
+        status = remove_foreign(store, &blobs);
+    hnk__blob_list_free(&blobs);
+    return status == HNK_OK ? HNK_OK : hnk__fail(error, status, 0, "putting %s in order", store->path);
 }

@@ -25,8 +25,8 @@ static_assert(offsetof(marker, digest) == 56, "DISK_FORMAT.md, state");
 
 static const char magic[8] = { 'H', 'N', 'K', 'S', 'T', 'A', 'T', 'E' };
 
-/* SHARED: open, and a second process has joined; LEFT: closed by the last of several. One of them may have been
- * killed. */
+/* SHARED: open, and a second process has joined; LEFT: closed by the last of several, of which one may have been
+ * killed, or with files left behind. */
 enum { VERSION = 1, STATE_OPEN = 1, STATE_CLOSED = 2, STATE_SHARED = 3, STATE_LEFT = 4 };
 
 static bool read_marker(int file, marker *out)
@@ -90,7 +90,7 @@ static int lock(int file, int how)
 /* Opens the file, or makes it and notes so. -1 and errno on failure. */
 static int open_file(hnk__state *state, int directory)
 {
-    enum { FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW };
+    enum { FLAGS = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
     state->file = openat(directory, "state", FLAGS);
     if (state->file < 0 && errno == ENOENT) {
         state->file = openat(directory, "state", FLAGS | O_CREAT | O_EXCL, 0600);
@@ -158,11 +158,11 @@ hnk_status hnk__state_mark_open(hnk__state *state)
     return HNK_OK;
 }
 
-void hnk__state_close(hnk__state *state, int directory, bool synced)
+void hnk__state_close(hnk__state *state, int directory, bool synced, bool litter)
 {
     marker found, marked = { .synced = synced };
     if (lock(state->file, LOCK_EX | LOCK_NB) == 0 && read_marker(state->file, &found)) {
-        marked.state = found.state == STATE_SHARED ? STATE_LEFT : STATE_CLOSED;
+        marked.state = found.state == STATE_SHARED || litter ? STATE_LEFT : STATE_CLOSED;
         hnk__boot_identity(marked.boot);
         if (describe_data(directory, &marked.data_bytes, &marked.data_changed_ns))
             write_marker(state->file, &marked); /* failing, the next open looks at the pages: slower, not wrong */

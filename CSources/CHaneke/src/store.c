@@ -52,6 +52,51 @@ static uint64_t last_txn(const hnk_store *store)
     return hnk__environment_info_get(store->environment, &info) == HNK_OK ? info.last_txn : 0;
 }
 
+/* Syncs the slots of a bucket, and notes that they need no repair after a crash of the system unless somebody has
+ * written meanwhile. Not waited for by commits: without the note, the first write after a crash makes them anew. */
+static hnk_status sync_bucket(hnk_bucket *bucket)
+{
+    hnk__slots_header *header = bucket->file.header;
+    hnk__tally before, after;
+    hnk_status status;
+
+    if (atomic_load_explicit(&header->boot, memory_order_relaxed) == 0)
+        return HNK_OK;
+    bool holds = hnk__slots_tally(&bucket->file, &before);
+    if ((status = hnk__slots_sync(&bucket->file)) != HNK_OK || !holds)
+        return status;
+    if ((status = hnk__store_hold_writers(bucket->store)) != HNK_OK)
+        return status;
+    if (hnk__slots_tally(&bucket->file, &after) && after.txn == before.txn &&
+        atomic_load_explicit(&header->turn, memory_order_acquire) == 0)
+        atomic_store_explicit(&header->boot, 0, memory_order_relaxed);
+    hnk__store_let_writers(bucket->store);
+    return HNK_OK;
+}
+
+/* The open buckets of the store, one after the other: a reference each time, for syncing takes long. */
+static hnk_status sync_buckets(hnk_store *store)
+{
+    hnk_status status = HNK_OK;
+    uint32_t done = 0;
+
+    for (;;) {
+        hnk_bucket *next = NULL;
+        pthread_mutex_lock(&store->listing);
+        for (hnk_bucket *bucket = store->buckets; bucket != NULL; bucket = bucket->next)
+            if (bucket->id > done && (next == NULL || bucket->id < next->id))
+                next = bucket;
+        if (next != NULL)
+            next->references++;
+        pthread_mutex_unlock(&store->listing);
+        if (next == NULL || status != HNK_OK)
+            return status;
+        done = next->id;
+        status = sync_bucket(next);
+        hnk_bucket_close(next);
+    }
+}
+
 hnk_status hnk_store_sync(hnk_store *store, hnk_error *error)
 {
     hnk_status status;
@@ -61,7 +106,8 @@ hnk_status hnk_store_sync(hnk_store *store, hnk_error *error)
         return hnk__fail(error, status, 0, "syncing");
     bool dirty = atomic_exchange(&store->dirty, false);
     uint64_t last = last_txn(store);
-    if ((status = hnk__environment_sync(store->environment)) != HNK_OK) {
+    if ((status = hnk__environment_sync(store->environment)) != HNK_OK ||
+        (status = sync_buckets(store)) != HNK_OK) {
         atomic_store(&store->dirty, dirty);
         return hnk__fail(error, status, 0, "syncing %s", store->path);
     }
@@ -286,6 +332,8 @@ static hnk_status open_store(
     store->directory = file;
     store->options = *options;
     store->state.file = -1;
+    store->turn.file = -1;
+    store->boot = hnk__boot_digest();
     init_locks(store);
     hnk__random(&store->random, sizeof store->random);
     store->swell = HNK_SWELL_NONE;
@@ -299,8 +347,13 @@ static hnk_status open_store(
         status = hnk__fail(error, HNK_NOT_FOUND, 0, "%s holds no store", store->path);
         goto failed;
     }
-    if ((status = hnk__state_open(&store->state, file, &trust, error)) != HNK_OK ||
-        (status = open_rows(store, &trust, error)) != HNK_OK ||
+    if ((status = hnk__state_open(&store->state, file, &trust, error)) != HNK_OK)
+        goto failed;
+    if ((status = hnk__turn_open(&store->turn, file, trust != HNK_TRUST_SHARED)) != HNK_OK) {
+        hnk__fail(error, status, errno, "opening the file \"turn\" in %s", store->path);
+        goto failed;
+    }
+    if ((status = open_rows(store, &trust, error)) != HNK_OK ||
         (status = hnk__recover_buckets(store, trust, error)) != HNK_OK)
         goto failed;
     if ((status = hnk__state_mark_open(&store->state)) != HNK_OK) {
@@ -320,6 +373,9 @@ static hnk_status open_store(
     return HNK_OK;
 failed:
     hnk__environment_close(store->environment);
+    hnk__turn_close(&store->turn);
+    if (store->state.made && store->state.exclusive)
+        unlinkat(file, "turn", 0);
     hnk__state_undo(&store->state, file);
     free_store(store);
     return status;
@@ -398,10 +454,11 @@ static void close_store(hnk_store *store)
     uint64_t synced_txn = atomic_load(&store->synced_txn);
     bool synced = synced_txn != 0 && synced_txn == last_txn(store);
     hnk__environment_close(store->environment);
+    hnk__turn_close(&store->turn);
     if (atomic_load(&store->suspect))
         hnk__state_forget(&store->state);
     else
-        hnk__state_close(&store->state, store->directory, synced);
+        hnk__state_close(&store->state, store->directory, synced, atomic_load(&store->litter));
     free_store(store);
 }
 

@@ -12,14 +12,40 @@
 
 struct totals {
     uint64_t capacity_bytes;
-    uint64_t blob_bytes;
-    uint64_t slots;
+    uint64_t file_bytes; /* blobs and cells */
     bool unlimited;
 };
 
-/* Adds up the rows of all buckets. */
-static hnk_status add_up(hnk__txn *txn, struct totals *out)
+static void add_files(struct totals *totals, const hnk__tally *tally)
 {
+    totals->file_bytes += tally->blob_bytes + (uint64_t)tally->slots * HNK_SLOT_BYTES;
+}
+
+/* What the files of a bucket take. Of one that nobody here has open it is asked now and then: the number changes when
+ * other processes write to it, and it costs the opening of a file. */
+static void count_files(hnk_store *store, uint32_t id, bool asks, struct totals *unopened, struct totals *out)
+{
+    hnk__tally tally;
+    bool opened = false, whole = false;
+
+    pthread_mutex_lock(&store->listing);
+    for (hnk_bucket *bucket = store->buckets; bucket != NULL && !opened; bucket = bucket->next)
+        if (bucket->id == id) {
+            opened = true;
+            whole = hnk__slots_tally(&bucket->file, &tally);
+        }
+    pthread_mutex_unlock(&store->listing);
+    if (opened && whole)
+        add_files(out, &tally);
+    if (!opened && asks && hnk__slots_peek(store->directory, id, &tally))
+        add_files(unopened, &tally);
+}
+
+/* Adds up all buckets. */
+static hnk_status add_up(hnk_store *store, hnk__txn *txn, struct totals *out)
+{
+    bool asks = store->trim_looks++ % HNK_TRIM_ASK_LOOKS == 0;
+    struct totals unopened = { 0 };
     hnk__cursor *cursor = NULL;
     hnk_bytes name, bytes;
     hnk__key first;
@@ -36,12 +62,14 @@ static hnk_status add_up(hnk__txn *txn, struct totals *out)
             memcpy(&row, bytes.data, sizeof row);
             out->unlimited |= row.capacity_bytes > HNK_CAPACITY_UNLIMITED - out->capacity_bytes;
             out->capacity_bytes += row.capacity_bytes;
-            out->blob_bytes += row.blob_bytes;
-            out->slots += row.slots;
+            count_files(store, hnk__key_bucket_id(name.data), asks, &unopened, out);
         }
         status = hnk__cursor_next(cursor, &name, &bytes);
     }
     hnk__cursor_close(&cursor);
+    if (asks)
+        store->trim_unopened_bytes = unopened.file_bytes;
+    out->file_bytes += store->trim_unopened_bytes;
     return status == HNK_NOT_FOUND ? HNK_OK : status;
 }
 
@@ -97,7 +125,7 @@ void hnk__trim(hnk__write *write)
         HNK_TRIM_PAGES_MIN + 2 * store->trim_bytes / hnk__environment_page_bytes(store->environment);
     store->trim_writes = 0;
     store->trim_bytes = 0;
-    if (add_up(write->txn, &totals) != HNK_OK || hnk__txn_tree_pages(write->txn, &tree_pages) != HNK_OK)
+    if (add_up(store, write->txn, &totals) != HNK_OK || hnk__txn_tree_pages(write->txn, &tree_pages) != HNK_OK)
         return;
     if (totals.unlimited || totals.capacity_bytes == 0) {
         store->swell = HNK_SWELL_NONE;
@@ -105,13 +133,12 @@ void hnk__trim(hnk__write *write)
         return;
     }
     uint64_t capacity = totals.capacity_bytes;
-    uint64_t files = totals.blob_bytes + totals.slots * sizeof(uint64_t);
-    uint64_t used = tree_pages * hnk__environment_page_bytes(store->environment) + files;
+    uint64_t used = tree_pages * hnk__environment_page_bytes(store->environment) + totals.file_bytes;
     store->trim_due_bytes = capacity / 128;
     store->swell = adjusted(store->swell, used, capacity + capacity / 8 + HNK_TRIM_SLACK_BYTES, capacity);
     if (fstat(hnk__environment_file(store->environment), &stat) != 0)
         return;
-    uint64_t held = (uint64_t)stat.st_blocks * HNK_STAT_BLOCK_BYTES + files;
+    uint64_t held = (uint64_t)stat.st_blocks * HNK_STAT_BLOCK_BYTES + totals.file_bytes;
     if (held > capacity + capacity / 32 * 7 + HNK_TRIM_SLACK_BYTES)
         punch_some(write, pages_max, 1, &store->punched_all_txn);
     else if (held > capacity + capacity / 32 * 6 + HNK_TRIM_SLACK_BYTES)

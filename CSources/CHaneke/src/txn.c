@@ -64,7 +64,8 @@ static int reserve_lock_file(const char *directory, unsigned readers_max)
     int code = 0;
 
     snprintf(path, sizeof path, "%s/lock.mdb", directory);
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    /* LMDB would follow a link, and write over somebody's file. */
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (file < 0)
         return errno;
     uint64_t bytes = ((uint64_t)readers_max + HEAD_READERS) * READER_BYTES;
@@ -344,6 +345,11 @@ uint64_t hnk__environment_shortage(const hnk__environment *environment, uint64_t
             return 0;
     }
     return more;
+}
+
+uint64_t hnk__txn_number(const hnk__txn *txn)
+{
+    return mdb_txn_id(txn->raw);
 }
 
 hnk_status hnk__write_commit(hnk__txn **txn)

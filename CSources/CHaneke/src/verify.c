@@ -1,4 +1,4 @@
-/* verify.c: every invariant of docs/DISK_FORMAT.md, in one snapshot. Tests call it after each step. */
+/* verify.c: every invariant of docs/DISK_FORMAT.md, in one snapshot, beside readers and writers. */
 #include "internal.h"
 
 #include <stdarg.h>
@@ -8,9 +8,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* A bucket, and what it counted as of the snapshot. */
+typedef struct subject {
+    hnk_bucket *bucket;
+    hnk__bucket_row row;
+    hnk__tally tally;
+} subject;
+
 typedef struct verifier {
     hnk_store *store;
-    hnk__txn *txn;
+    hnk__txn *txn;         /* the snapshot of the bucket in hand */
     hnk_progress progress;
     void *context;
     uint64_t done, all;
@@ -46,8 +53,8 @@ static void doom(verifier *verifying, hnk_bytes row_key, uint64_t generation)
     hnk__store_doom(verifying->store, &key, generation);
 }
 
-/* Marks a bucket whose tables disagree for repair by the next write. */
-static void doom_tables(verifier *verifying, uint32_t id)
+/* Marks a bucket whose cells and records disagree for repair by the next write. */
+static void doom_bucket(verifier *verifying, uint32_t id)
 {
     hnk__key key;
     hnk__key_row(&key, HNK_TABLE_BUCKET, id, (hnk_bytes){ NULL, 0 });
@@ -71,24 +78,30 @@ static bool is_current(verifier *verifying, hnk_bytes row_key, uint64_t generati
     return current;
 }
 
-/* Whether a blob's bytes have the digest of its record; a fault if not. */
-static void verify_blob(verifier *verifying, const hnk__record *record, hnk_bytes row_key)
+/* Whether a blob's bytes have the digest of its record; a fault if not. What the system refuses says nothing of
+ * them. */
+static hnk_status verify_blob(verifier *verifying, const hnk__record *record, hnk_bytes row_key)
 {
     const hnk__header *header = &record->header;
     hnk__blob_name name = { header->bucket_id, header->slot, header->generation };
     hnk__digest_state *digest = NULL;
     char *buffer = NULL;
+    hnk_status status;
     int file = -1;
 
-    if (hnk__blob_open(verifying->store->directory, name, header->value_bytes, &file) != HNK_OK) {
+    status = hnk__blob_open(verifying->store->directory, name, header->value_bytes, &file);
+    if (status == HNK_DAMAGED) {
         if (is_current(verifying, row_key, header->generation)) {
             fault(verifying, &verifying->found.missing_blobs,
                   "the blob of slot %u of bucket %u is missing or of another length", (unsigned)header->slot,
                   (unsigned)header->bucket_id);
             doom(verifying, row_key, header->generation);
         }
-        return;
+        return HNK_OK;
     }
+    if (status != HNK_OK)
+        return status;
+    status = HNK_ERROR_MEMORY;
     if ((digest = hnk__digest_begin()) != NULL && (buffer = malloc(HNK_WRITE_BUFFER_BYTES)) != NULL) {
         ssize_t got;
         uint64_t at = 0;
@@ -97,7 +110,8 @@ static void verify_blob(verifier *verifying, const hnk__record *record, hnk_byte
             at += (uint64_t)got;
         }
         verifying->found.bytes += at;
-        if (got < 0 || hnk__digest_end(digest) != header->value_digest) {
+        status = got < 0 ? HNK_ERROR_IO : HNK_OK;
+        if (status == HNK_OK && hnk__digest_end(digest) != header->value_digest) {
             fault(verifying, &verifying->found.damaged_records, "the blob of slot %u of bucket %u fails its digest",
                   (unsigned)header->slot, (unsigned)header->bucket_id);
             doom(verifying, row_key, header->generation);
@@ -106,22 +120,48 @@ static void verify_blob(verifier *verifying, const hnk__record *record, hnk_byte
     hnk__digest_free(digest);
     free(buffer);
     close(file);
+    return status;
+}
+
+/* Whether the cell of a record's slot names it, looked at once, which a writer may disturb. */
+static bool cell_names(const subject *of, const hnk__record *record, hnk_bytes row_key)
+{
+    hnk__key named;
+    return hnk__cell_key(&of->bucket->file, of->bucket->id, record->header.slot, &named) &&
+           named.size == row_key.size && memcmp(named.bytes, row_key.data, named.size) == 0;
+}
+
+/* The same beyond doubt: a cell may have changed hands since the snapshot, but not for a record that is still there. */
+static hnk_status prove_cell(
+    verifier *verifying, const subject *of, const hnk__record *record, hnk_bytes row_key, bool *out)
+{
+    hnk_status status;
+    if ((*out = cell_names(of, record, row_key)))
+        return HNK_OK;
+    if ((status = hnk__store_hold_writers(verifying->store)) != HNK_OK)
+        return status;
+    *out = cell_names(of, record, row_key) || !is_current(verifying, row_key, record->header.generation);
+    hnk__store_let_writers(verifying->store);
+    return HNK_OK;
 }
 
 /* One record: its digests, and that its slot names it. */
-static bool verify_record(verifier *verifying, hnk_bytes name, hnk_bytes row, hnk__record *out)
+static hnk_status verify_record(
+    verifier *verifying, const subject *of, hnk_bytes name, hnk_bytes row, hnk__record *out, bool *out_holds)
 {
-    hnk__key key;
-    hnk_bytes slot;
+    hnk_status status;
+    bool names;
 
-    if (!hnk__record_parse(out, name, row) || !hnk__record_header_holds(out)) {
+    *out_holds = hnk__record_parse(out, name, row) && hnk__record_header_holds(out);
+    if (!*out_holds) {
         fault(verifying, &verifying->found.damaged_records, "a record of bucket %u fails its header digest",
               (unsigned)hnk__key_bucket_id(name.data));
         doom(verifying, name, out->header.generation);
-        return false;
+        return HNK_OK;
     }
     if ((out->header.flags & HNK_RECORD_BLOB) != 0) {
-        verify_blob(verifying, out, name);
+        if ((status = verify_blob(verifying, out, name)) != HNK_OK)
+            return status;
     } else {
         verifying->found.bytes += out->value.size;
         if (hnk__digest(out->value.data, out->value.size, 0) != out->header.value_digest) {
@@ -130,20 +170,20 @@ static bool verify_record(verifier *verifying, hnk_bytes name, hnk_bytes row, hn
             doom(verifying, name, out->header.generation);
         }
     }
-    hnk__key_slot(&key, out->header.bucket_id, out->header.slot);
-    if (hnk__row_get(verifying->txn, &key, &slot) != HNK_OK || slot.size != name.size - HNK_PREFIX_BYTES + 1 ||
-        *(const uint8_t *)slot.data != HNK_SLOT_USED ||
-        memcmp((const char *)slot.data + 1, (const char *)name.data + HNK_PREFIX_BYTES, slot.size - 1) != 0)
+    if ((status = prove_cell(verifying, of, out, name, &names)) == HNK_OK && !names)
         fault(verifying, &verifying->found.slot_faults, "slot %u of bucket %u does not name its record",
               (unsigned)out->header.slot, (unsigned)out->header.bucket_id);
-    return true;
+    return status;
 }
 
-/* All records of a bucket against its row. */
-static hnk_status verify_records(verifier *verifying, uint32_t id, const hnk__bucket_row *row)
+/* All records of a bucket against its counts. */
+static hnk_status verify_records(verifier *verifying, const subject *of)
 {
     size_t page_bytes = hnk__environment_page_bytes(verifying->store->environment);
-    hnk__bucket_row sum = { 0 };
+    uint32_t id = of->bucket->id;
+    const hnk__tally *tally = &of->tally;
+    hnk__tally sum = { 0 };
+    uint64_t unreadable = 0;
     hnk__cursor *cursor = NULL;
     hnk_bytes name, bytes;
     hnk__key first;
@@ -155,17 +195,21 @@ static hnk_status verify_records(verifier *verifying, uint32_t id, const hnk__bu
     status = hnk__cursor_seek(cursor, &first, &name, &bytes);
     while (status == HNK_OK && hnk__key_is(name, HNK_TABLE_RECORD, id)) {
         hnk__record record = { .header = { .generation = 0 } }; /* of one too short to have a header */
+        bool holds;
         verifying->found.entries++;
         verifying->done++;
-        if (verify_record(verifying, name, bytes, &record)) {
+        if ((status = verify_record(verifying, of, name, bytes, &record, &holds)) != HNK_OK)
+            break;
+        unreadable += !holds;
+        if (holds) {
             bool blob = (record.header.flags & HNK_RECORD_BLOB) != 0;
             uint64_t blob_charge = blob ? hnk__record_blob_charge(record.header.value_bytes) : 0;
             sum.entries++;
             sum.payload_bytes += record.header.value_bytes;
             sum.blob_bytes += blob_charge;
             sum.charged_bytes += hnk__record_charge(page_bytes, name.size, bytes.size, blob_charge);
-            if (record.header.slot >= row->slots || record.header.generation > row->generation)
-                fault(verifying, &verifying->found.slot_faults, "slot %u of bucket %u is past its row's count",
+            if (record.header.slot >= tally->slots || record.header.generation > tally->generation)
+                fault(verifying, &verifying->found.slot_faults, "slot %u of bucket %u is past its count",
                       (unsigned)record.header.slot, (unsigned)id);
         }
         if (!go_on(verifying)) {
@@ -177,130 +221,212 @@ static hnk_status verify_records(verifier *verifying, uint32_t id, const hnk__bu
     hnk__cursor_close(&cursor);
     if (status != HNK_OK && status != HNK_NOT_FOUND)
         return status;
-    if (sum.entries != row->entries || sum.payload_bytes != row->payload_bytes || sum.blob_bytes != row->blob_bytes ||
-        sum.charged_bytes != row->charged_bytes)
+    /* What can't be read can't be added up: its fault is counted already. */
+    if (unreadable > 0)
+        return HNK_OK;
+    if (sum.entries != tally->entries || sum.payload_bytes != tally->payload_bytes ||
+        sum.blob_bytes != tally->blob_bytes || sum.charged_bytes != tally->charged_bytes)
         fault(verifying, &verifying->found.accounting_faults,
               "bucket %u counts %llu entries of %llu bytes, holds %llu of %llu",
-              (unsigned)id, (unsigned long long)row->entries, (unsigned long long)row->charged_bytes,
+              (unsigned)id, (unsigned long long)tally->entries, (unsigned long long)tally->charged_bytes,
               (unsigned long long)sum.entries, (unsigned long long)sum.charged_bytes);
-    if (row->charged_bytes > row->capacity_bytes || (row->entries_max != 0 && row->entries > row->entries_max))
+    if (tally->charged_bytes > of->row.capacity_bytes ||
+        (of->row.entries_max != 0 && tally->entries > of->row.entries_max))
         fault(verifying, &verifying->found.limit_faults, "bucket %u is over its limits", (unsigned)id);
     return HNK_OK;
 }
 
-/* The slot rows: each below the count there, used ones as many as entries, free ones all on the chain. */
-static hnk_status verify_slots(verifier *verifying, uint32_t id, const hnk__bucket_row *row)
-{
-    uint64_t used = 0, chained = 0;
-    hnk_bytes bytes;
-    hnk__key key;
+/* What the cells of a bucket add up to. */
+struct cells {
+    uint64_t entries;  /* first cells, */
+    uint64_t untimed;  /* and of them those without an access time */
+    uint64_t more;     /* cells where keys go on */
+    uint64_t free;     /* on the chain */
+    uint64_t listed;   /* in order of insertion */
+};
 
-    for (uint32_t slot = 0; slot < row->slots; slot++) {
-        hnk__key_slot(&key, id, slot);
-        hnk_status status = hnk__row_get(verifying->txn, &key, &bytes);
-        if (status == HNK_NOT_FOUND)
-            fault(verifying, &verifying->found.slot_faults, "slot %u of bucket %u has no row", (unsigned)slot,
-                  (unsigned)id);
-        else if (status != HNK_OK)
+static void add_up_cells(const subject *of, const hnk__tally *tally, struct cells *out)
+{
+    hnk__slots *file = &of->bucket->file;
+
+    *out = (struct cells){ 0 };
+    for (uint32_t slot = 0; slot < tally->slots; slot++) {
+        hnk__cell cell = hnk__cell_get(file, slot);
+        bool entry = cell.use == HNK_CELL_ENTRY;
+        out->entries += entry;
+        out->untimed += entry && hnk__slots_stamp_of(file, slot) == HNK_STAMP_NONE;
+        out->more += cell.use == HNK_CELL_MORE;
+    }
+    for (uint32_t next = tally->free_slot; next != 0 && next <= tally->slots && out->free <= tally->slots;
+         out->free++) {
+        hnk__cell cell = hnk__cell_get(file, next - 1);
+        if (cell.use != HNK_CELL_FREE)
+            break;
+        next = cell.next;
+    }
+    for (uint32_t next = tally->oldest; next != 0 && next <= tally->slots && out->listed <= tally->entries;
+         out->listed++) {
+        hnk__cell cell = hnk__cell_get(file, next - 1);
+        if (cell.use != HNK_CELL_ENTRY)
+            break;
+        next = cell.newer;
+    }
+}
+
+/* The cells against the counts of their own file, without a writer in between: one is kept out if there always is. */
+static hnk_status verify_cells(verifier *verifying, const subject *of)
+{
+    enum { TRIES = 3 };
+    hnk__tally before, after;
+    struct cells cells = { 0 };
+    hnk_status status;
+
+    for (int tries = 0;; tries++) {
+        bool hold = tries == TRIES;
+        if (hold && (status = hnk__store_hold_writers(verifying->store)) != HNK_OK)
             return status;
-        else
-            used += bytes.size > 0 && *(const uint8_t *)bytes.data == HNK_SLOT_USED;
-    }
-    for (uint32_t next = row->free_slot; next != 0 && chained <= row->slots; chained++) {
-        hnk__key_slot(&key, id, next - 1);
-        if (hnk__row_get(verifying->txn, &key, &bytes) != HNK_OK || bytes.size != 5 ||
-            *(const uint8_t *)bytes.data != HNK_SLOT_FREE) {
-            fault(verifying, &verifying->found.slot_faults, "the free chain of bucket %u breaks at slot %u",
-                  (unsigned)id, (unsigned)(next - 1));
+        uint64_t turn = atomic_load_explicit(&of->bucket->file.header->turn, memory_order_acquire);
+        bool still = hnk__slots_tally(&of->bucket->file, &before) && turn == 0 &&
+                     hnk__slots_reach(&of->bucket->file, before.slots);
+        if (still)
+            add_up_cells(of, &before, &cells);
+        atomic_thread_fence(memory_order_acquire);
+        turn = atomic_load_explicit(&of->bucket->file.header->turn, memory_order_acquire);
+        still = still && turn == 0 && hnk__slots_tally(&of->bucket->file, &after) && after.txn == before.txn;
+        if (hold)
+            hnk__store_let_writers(verifying->store);
+        if (still)
+            break;
+        if (hold) /* a writer died just now: the next one makes all of it anew */
             return HNK_OK;
-        }
-        memcpy(&next, (const char *)bytes.data + 1, sizeof next);
     }
-    if (used != row->entries || used + chained != row->slots)
+    bool listed = of->row.eviction != HNK_EVICTION_SIEVE || cells.listed == before.entries;
+    if (cells.entries != before.entries || cells.entries + cells.more + cells.free != before.slots || !listed ||
+        cells.untimed > 0)
         fault(verifying, &verifying->found.slot_faults,
-              "bucket %u has %u slots: %llu in use for %llu entries, %llu free",
-              (unsigned)id, (unsigned)row->slots, (unsigned long long)used, (unsigned long long)row->entries,
-              (unsigned long long)chained);
+              "bucket %u has %u slots: %llu in use for %llu entries, %llu for long keys, %llu free; %llu have no time",
+              (unsigned)of->bucket->id, (unsigned)before.slots, (unsigned long long)cells.entries,
+              (unsigned long long)before.entries, (unsigned long long)cells.more, (unsigned long long)cells.free,
+              (unsigned long long)cells.untimed);
     return HNK_OK;
 }
 
-static uint64_t table_faults(const verifier *verifying)
+static uint64_t disagreements(const verifier *verifying)
 {
     return verifying->found.slot_faults + verifying->found.accounting_faults + verifying->found.limit_faults;
 }
 
-static hnk_status verify_bucket(verifier *verifying, uint32_t id)
+static hnk_status verify_bucket(verifier *verifying, const subject *of)
 {
-    hnk__bucket_row row;
-    hnk_status status;
-
-    status = hnk__bucket_row_get(verifying->txn, id, &row);
-    if (status == HNK_ERROR_DAMAGED_STORE) {
-        fault(verifying, &verifying->found.damaged_records, "the row of bucket %u fails its digest", (unsigned)id);
-        return HNK_OK;
-    }
-    if (status != HNK_OK)
-        return status;
-    uint64_t before = table_faults(verifying);
-    if ((status = verify_records(verifying, id, &row)) == HNK_OK)
-        status = verify_slots(verifying, id, &row);
-    if (table_faults(verifying) != before)
-        doom_tables(verifying, id);
+    uint64_t before = disagreements(verifying);
+    hnk_status status = verify_records(verifying, of);
+    if (status == HNK_OK)
+        status = verify_cells(verifying, of);
+    if (disagreements(verifying) != before)
+        doom_bucket(verifying, of->bucket->id);
     return status;
 }
 
-/* Whether a record of the snapshot names this blob. One that came after the snapshot is named by the newest
- * generation of its bucket or later. */
-static bool is_named(void *context, hnk__blob_name name, uint64_t size)
+/* Files that no record names, now that no writer is about to name or remove one. */
+static hnk_status verify_blobs(verifier *verifying, hnk_bucket *bucket, const hnk__blob_name *names, size_t count)
 {
-    verifier *verifying = context;
-    hnk__bucket_row row;
-    hnk__record record;
-    hnk_bytes bytes;
-    hnk__key key;
-
-    (void)size;
-    if (hnk__bucket_row_get(verifying->txn, name.bucket_id, &row) == HNK_OK && name.generation > row.generation)
-        return true;
-    hnk__key_slot(&key, name.bucket_id, name.slot);
-    if (hnk__row_get(verifying->txn, &key, &bytes) == HNK_OK && bytes.size >= 2 &&
-        bytes.size <= 1 + HNK_KEY_STORED_MAX_BYTES && *(const uint8_t *)bytes.data == HNK_SLOT_USED) {
-        hnk__key_row(&key, HNK_TABLE_RECORD, name.bucket_id,
-                     (hnk_bytes){ (const char *)bytes.data + 1, bytes.size - 1 });
-        if (hnk__row_get(verifying->txn, &key, &bytes) == HNK_OK &&
-            hnk__record_parse(&record, (hnk_bytes){ key.bytes, key.size }, bytes) &&
-            record.header.generation == name.generation)
-            return true;
-    }
-    fault(verifying, &verifying->found.orphan_blobs, "no record names a blob of bucket %u", (unsigned)name.bucket_id);
-    return true;
-}
-
-static hnk_status verify_all(verifier *verifying)
-{
-    hnk__cursor *cursor = NULL;
-    hnk_bytes name, row;
-    hnk__key first;
-    uint32_t id = 0;
+    hnk_store *store = verifying->store;
     hnk_status status = HNK_OK;
 
-    for (;;) { /* the rows of all buckets; a cursor each time, since progress may take as long as it likes */
-        hnk__key_row(&first, HNK_TABLE_BUCKET, id + 1, (hnk_bytes){ NULL, 0 });
-        if ((status = hnk__cursor_open(verifying->txn, &cursor)) != HNK_OK)
+    for (size_t i = 0; i < count && status == HNK_OK; i++) {
+        hnk__txn *now = NULL;
+        if (bucket != NULL && hnk__blob_find(verifying->txn, bucket, names[i]) == HNK_OK)
+            continue;
+        if ((status = hnk__store_hold_writers(store)) != HNK_OK)
             return status;
-        status = hnk__cursor_seek(cursor, &first, &name, &row);
-        bool more =
-            status == HNK_OK && name.size == HNK_PREFIX_BYTES && *(const uint8_t *)name.data == HNK_TABLE_BUCKET;
-        id = more ? hnk__key_bucket_id(name.data) : id;
-        hnk__cursor_close(&cursor);
-        if (!more)
-            break;
-        if ((status = verify_bucket(verifying, id)) != HNK_OK)
+        if ((status = hnk__read_begin(store->environment, &now)) == HNK_OK) {
+            hnk__bucket_row row; /* of a bucket that could not be read, which is a fault of its own */
+            status = bucket != NULL ? hnk__blob_find(now, bucket, names[i])
+                                    : hnk__bucket_row_get(now, names[i].bucket_id, &row);
+            if (status == HNK_NOT_FOUND && hnk__blob_exists(store->directory, names[i]))
+                fault(verifying, &verifying->found.orphan_blobs, "no record names a blob of bucket %u",
+                      (unsigned)names[i].bucket_id);
+            if (status == HNK_NOT_FOUND || (bucket == NULL && status == HNK_ERROR_DAMAGED_STORE))
+                status = HNK_OK;
+        }
+        hnk__read_end(&now);
+        hnk__store_let_writers(store);
+    }
+    return status;
+}
+
+/* Begins a snapshot, with the counts that belong to it. What a writer left half done when it died is made good first,
+ * and is no fault. */
+static hnk_status begin(verifier *verifying, subject *of)
+{
+    for (;;) {
+        bool settled = false;
+        hnk_status status = hnk__store_hold_writers(verifying->store);
+        if (status != HNK_OK)
+            return status;
+        if ((status = hnk__read_begin(verifying->store->environment, &verifying->txn)) == HNK_OK &&
+            (status = hnk__bucket_row_get(verifying->txn, of->bucket->id, &of->row)) == HNK_OK)
+            settled = hnk__bucket_is_current(of->bucket, &of->row, hnk__txn_number(verifying->txn), &of->tally);
+        hnk__store_let_writers(verifying->store);
+        if (settled)
+            return HNK_OK;
+        hnk__read_end(&verifying->txn);
+        if (status != HNK_OK || (status = hnk__bucket_settle(of->bucket)) != HNK_OK)
             return status;
     }
-    if (status != HNK_OK && status != HNK_NOT_FOUND)
+}
+
+static hnk_status verify_one(verifier *verifying, hnk_bucket *bucket, const hnk__blob_list *blobs)
+{
+    subject of = { .bucket = bucket };
+    hnk_status status;
+    size_t count = 0;
+
+    if ((status = begin(verifying, &of)) != HNK_OK)
         return status;
-    return hnk__blob_sweep(verifying->store->directory, is_named, verifying, false);
+    status = verify_bucket(verifying, &of);
+    if (status == HNK_OK && blobs != NULL) {
+        const hnk__blob_name *names = hnk__blob_list_of(blobs, bucket->id, &count);
+        status = verify_blobs(verifying, bucket, names, count);
+    }
+    hnk__read_end(&verifying->txn);
+    return status;
+}
+
+/* Every bucket, one after the other, then the files of none. */
+static hnk_status verify_all(verifier *verifying, const hnk__blob_list *blobs)
+{
+    hnk_bucket_name name;
+    hnk_status status;
+
+    for (status = hnk_store_next_bucket(verifying->store, NULL, &name); status == HNK_OK;
+         status = hnk_store_next_bucket(verifying->store, &name, &name)) {
+        hnk_bucket *bucket = NULL;
+        uint32_t id = 0;
+        status = hnk__bucket_open_sound(verifying->store, (hnk_bytes){ name.bytes, name.size }, &bucket, &id);
+        if (status == HNK_OK)
+            status = verify_one(verifying, bucket, blobs);
+        hnk_bucket_close(bucket);
+        if (status == HNK_ERROR_DAMAGED_STORE)
+            fault(verifying, &verifying->found.damaged_records, "the row of bucket %u fails its digest", (unsigned)id);
+        else if (status != HNK_OK && status != HNK_NOT_FOUND) /* not found: dropped meanwhile */
+            return status;
+    }
+    if (status != HNK_NOT_FOUND)
+        return status;
+    status = HNK_OK;
+    for (size_t i = 0, count; i < blobs->count && status == HNK_OK; i += count) {
+        hnk__bucket_row row;
+        hnk__txn *txn = NULL;
+        const hnk__blob_name *names = hnk__blob_list_of(blobs, blobs->names[i].bucket_id, &count);
+        if ((status = hnk__read_begin(verifying->store->environment, &txn)) != HNK_OK)
+            return status;
+        bool known = hnk__bucket_row_get(txn, names->bucket_id, &row) != HNK_NOT_FOUND;
+        hnk__read_end(&txn);
+        if (!known)
+            status = verify_blobs(verifying, NULL, names, count);
+    }
+    return status;
 }
 
 static uint64_t count_entries(hnk_store *store, hnk_bucket *bucket)
@@ -323,10 +449,14 @@ hnk_status hnk_store_verify(
         return status;
     if (progress != NULL)
         verifying.all = count_entries(store, bucket);
-    if ((status = hnk__read_begin(store->environment, &verifying.txn)) != HNK_OK)
-        return status;
-    status = bucket != NULL ? verify_bucket(&verifying, bucket->id) : verify_all(&verifying);
-    hnk__read_end(&verifying.txn);
+    if (bucket != NULL) {
+        status = verify_one(&verifying, bucket, NULL);
+    } else {
+        hnk__blob_list blobs;
+        if ((status = hnk__blob_list_make(&blobs, store->directory, false)) == HNK_OK)
+            status = verify_all(&verifying, &blobs);
+        hnk__blob_list_free(&blobs);
+    }
     if (status != HNK_OK)
         return status;
     const hnk_verification *found = &verifying.found;

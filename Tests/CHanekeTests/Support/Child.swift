@@ -15,24 +15,43 @@ struct Child: Sendable {
             "mkdirat", "unlinkat", "renameat", "pread", "pwrite", "write", "mmap", "openat", "open",
         ])
 
+    /// Lets processes with a history from a seed be killed, and compares what is left with a model.
+    static let kills = Child("kill", beside: ["history", "model"])
+    /// Threads and processes that do everything at once.
+    static let torture = Child("torture")
+    /// Damages stores and uses them.
+    ///
+    /// In the long rounds under the address and undefined sanitizers.
+    static let damaged = Child(
+        "damaged",
+        flags: ProcessInfo.processInfo.environment["HANEKE_LONG"] == nil
+            ? [] : ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"])
+
     private let folder: TemporaryDirectory?
     private let program: String?
 
     /// Whether there is a compiler, and LMDB and xxHash for it.
     var isAvailable: Bool { program != nil }
 
-    private init(_ name: String, wrapping functions: [String] = []) {
+    /// Builds `name`.c and those beside it, or all files of the folder `name`.
+    private init(
+        _ name: String, beside others: [String] = [], wrapping functions: [String] = [], flags: [String] = []
+    ) {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().path
         let core = root + "/CSources/CHaneke"
-        let sources = Files.names(in: core + "/src").filter { $0.hasSuffix(".c") }.map { "\(core)/src/\($0)" }
+        func sources(in folder: String) -> [String] {
+            Files.names(in: folder).filter { $0.hasSuffix(".c") }.map { "\(folder)/\($0)" }
+        }
+        let own = sources(in: "\(root)/Tests/PlainC/\(name)")
         folder = try? TemporaryDirectory()
         let built = folder?.path(name) ?? ""
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         compiler.arguments =
             ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-I", core + "/include", "-o", built]
-            + ["\(root)/Tests/PlainC/\(name).c"] + sources + functions.map { "-Wl,--wrap=\($0)" }
+            + flags + (own.isEmpty ? ([name] + others).map { "\(root)/Tests/PlainC/\($0).c" } : own)
+            + sources(in: core + "/src") + functions.map { "-Wl,--wrap=\($0)" }
             + ["-llmdb", "-lxxhash", "-lpthread"]
         guard folder != nil, (try? compiler.run()) != nil else {
             program = nil

@@ -48,7 +48,7 @@ enum Charge {
             8 + rowKey + length <= largest
             ? leaf(node(key: rowKey, row: length), page)
             : leaf(node(key: rowKey, row: 8), page) + roundUp(16 + length, page)
-        charge += leaf(node(key: 8, row: 1 + stored), page)
+        charge += max(1, (stored + 111) / 112) * 136
         if isBlob { charge += roundUp(valueBytes, 4_096) }
         return UInt64(charge)
     }
