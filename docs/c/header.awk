@@ -28,7 +28,7 @@ function close_group() {
 
 /^\/\*\*/ { in_errors = 0 }
 
-/^ \* (Status|Ownership|Threads|Processes|Units|Options|Durability|Cost|Errors)  / {
+/^ \* (Status|Ownership|Threads|Processes|Units|Memory|Options|Durability|Cost|Errors)  / {
     label = $2
     in_errors = label == "Errors"
     sub(/^ \* [A-Z][a-z]+ +/, " * @par " label "\n * ")

@@ -30,6 +30,10 @@
  * Processes   Any number may open one directory. After fork() a child must open its own handles: calls on inherited
  *             ones answer HNK_ERROR_FORKED, and giving them back does nothing.
  * Units       Sizes are bytes, times milliseconds (since 1970 where they name a moment, ends in _at_ms).
+ * Memory      By malloc, with no hook to replace it. LMDB and xxHash call malloc themselves, so a hook would tell only
+ *             a part of the truth: the get, read, peek or touch of a value inside data.mdb allocates nothing while up
+ *             to 64 of them, or of their leases, are under way at once, and what other calls allocate is bounded
+ *             (docs/c/README.md, Memory). Where malloc fails the answer is HNK_ERROR_MEMORY, and the store is sound.
  * Options     Structs that start with struct_size; start from their _INIT macro. NULL means the defaults. Unknown
  *             flags and fields of a newer library are refused, never ignored.
  * Durability  A killed process loses nothing that was committed, which is: everything whose call has returned. What
@@ -228,7 +232,8 @@ typedef struct hnk_store_options {
                                       decides; 0 = 510 */
     uint64_t blob_threshold_bytes; /**< a larger value gets a file of its own; 0 = 262,144 */
     uint64_t map_bytes;            /**< address space for data.mdb, which never outgrows it: the same in all processes;
-                                      0 = 64 GiB (1 GiB where pointers have 32 bits) */
+                                      0 = 64 GiB (1 GiB where pointers have 32 bits). Each open bucket takes up to a
+                                      seventh as much. Under valgrind give less, at most 32 GiB. */
 } hnk_store_options;
 
 /** Every member at its default. */
@@ -350,7 +355,8 @@ HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_open(
  *
  * Ownership   `bucket` may not be used again. NULL does nothing; in a forked child only the handle is forgotten.
  * Threads     Any.
- * Cost        A write transaction where hits and misses, or damage, are still to be told to the store; else none.
+ * Cost        Of the last handle a write transaction, where records that were found damaged are still to be removed;
+ *             else none.
  * Errors      None.
  */
 HNK_API void hnk_bucket_close(hnk_bucket *HNK_NULLABLE bucket);
@@ -538,7 +544,9 @@ typedef struct hnk_set_options {
  *             blob_threshold_bytes a file is written, before the turn is taken.
  * Durability  Committed when the call returns; see hnk_sync_mode. Least recently used entries have gone so that the
  *             bucket is at or under its limits. On an error the key is as it was before, except under
- *             HNK_ERROR_VALUE_TOO_LARGE; under HNK_ERROR_DISK_FULL other entries may have been evicted in vain.
+ *             HNK_ERROR_VALUE_TOO_LARGE; under HNK_ERROR_DISK_FULL other entries may have been evicted in vain. That
+ *             the directory was deleted is noticed within 16 writes, or by a write a second after the last look; what
+ *             was written before went with it.
  * Errors      HNK_ERROR_KEY_SIZE, _METADATA_SIZE, _ARGUMENT, _DISK_FULL, _DIRECTORY_GONE, _FORKED, _IO, _MEMORY;
  *             HNK_NOT_FOUND (the bucket was dropped); HNK_ERROR_VALUE_TOO_LARGE: nothing was evicted, and the key's old
  *             value, now stale, is removed.
