@@ -542,8 +542,8 @@ typedef struct hnk_set_options {
  * Threads     Any; writers of all processes take turns.
  * Cost        One write transaction: about 10-20 us for small values; hnk_store_apply() shares one among many. Over
  *             blob_threshold_bytes a file is written, before the turn is taken.
- * Durability  Committed when the call returns; see hnk_sync_mode. Least recently used entries have gone so that the
- *             bucket is at or under its limits. On an error the key is as it was before, except under
+ * Durability  Committed when the call returns; see hnk_sync_mode. Entries have gone, in the order of hnk_eviction, so
+ *             that the bucket is at or under its limits. On an error the key is as it was before, except under
  *             HNK_ERROR_VALUE_TOO_LARGE; under HNK_ERROR_DISK_FULL other entries may have been evicted in vain. That
  *             the directory was deleted is noticed within 16 writes, or by a write a second after the last look; what
  *             was written before went with it.
@@ -678,7 +678,7 @@ HNK_API void hnk_writer_abort(hnk_writer *HNK_NULLABLE writer);
 typedef enum HNK_OPEN_ENUM hnk_list_order {
     /** By the bytes of the key; keys over 506 bytes by their first 491, then by digest. */
     HNK_LIST_BY_KEY HNK_SWIFT_NAME("byKey") = 0,
-    /** Least recently used first: the order of eviction. */
+    /** Least recently used first: the order of eviction, unless the bucket's is HNK_EVICTION_SIEVE. */
     HNK_LIST_BY_ACCESS HNK_SWIFT_NAME("byAccess") = 1
 } hnk_list_order;
 
