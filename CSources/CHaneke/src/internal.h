@@ -121,6 +121,7 @@ typedef struct hnk__slots_header {
 /* Since 1970. Coarse is one tick (1-4 ms) behind at most, and five times as cheap. */
 uint64_t hnk__now_ns(bool precise);
 uint64_t hnk__now_ms(void);
+uint64_t hnk__address_space(uint64_t wanted);
 bool hnk__boot_identity(uint8_t out[16]);
 uint64_t hnk__boot_digest(void); /* of it; never 0 */
 void hnk__random(void *bytes, size_t size);

@@ -163,7 +163,7 @@ static bool resolve(const hnk_store_options *given, hnk_store_options *out)
     if (out->blob_threshold_bytes == 0)
         out->blob_threshold_bytes = HNK_BLOB_THRESHOLD_DEFAULT_BYTES;
     if (out->map_bytes == 0)
-        out->map_bytes = HNK_MAP_DEFAULT_BYTES;
+        out->map_bytes = hnk__address_space(HNK_MAP_DEFAULT_BYTES);
     long page = sysconf(_SC_PAGESIZE);
     uint64_t page_bytes = page > 0 ? (uint64_t)page : 4096;
     out->map_bytes = out->map_bytes / page_bytes * page_bytes;

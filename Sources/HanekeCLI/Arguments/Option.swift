@@ -19,10 +19,11 @@ extension Option {
         name: "bucket", short: nil, value: "NAME", help: "the bucket to work in; \"default\" if not given")
     static let capacity = Option(
         name: "capacity", short: nil, value: "BYTES",
-        help: "what the bucket's entries may take on the disk, kept in the store: 500K, 64M, 2G, unlimited")
+        help:
+            "what the bucket's entries may take on the disk from now on: 500K, 64M, 2G, unlimited; less evicts at once")
     static let eviction = Option(
         name: "eviction", short: nil, value: "POLICY",
-        help: "what the bucket gives up first, kept in the store: lru, the least recently used, or sieve")
+        help: "what the bucket gives up first from now on: lru, the least recently used, or sieve")
     static let json = Option(
         name: "json", short: nil, value: nil, help: "answer with one JSON document on standard output")
     static let help = Option(name: "help", short: "h", value: nil, help: "show help, for the tool or one command")
@@ -40,5 +41,5 @@ extension Option {
         name: "long", short: nil, value: nil, help: "with size, share of the disk, last use and expiry")
 
     /// Those that every command takes, and that may stand before it.
-    static let global: [Option] = [store, bucket, capacity, eviction, json, help, version]
+    static let global: [Option] = [store, bucket, json, help, version]
 }

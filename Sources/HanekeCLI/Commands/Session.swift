@@ -53,7 +53,7 @@ struct Session {
                 + (names.isEmpty ? "the store is empty" : "--bucket names another: \(names)"))
     }
 
-    /// Opens the bucket, with `--capacity` and `--eviction` applied.
+    /// Opens the bucket, with `--capacity` and `--eviction` applied, which only commands that write take.
     func bucket(in store: DiskStore, mustExist: Bool) throws(StoreError) -> Bucket {
         try store.bucket(
             named: settings.bucketName,
