@@ -232,8 +232,8 @@ typedef struct hnk_store_options {
                                       decides; 0 = 510 */
     uint64_t blob_threshold_bytes; /**< a larger value gets a file of its own; 0 = 262,144 */
     uint64_t map_bytes;            /**< address space for data.mdb, which never outgrows it: the same in all processes;
-                                      0 = 64 GiB (1 GiB where pointers have 32 bits). Each open bucket takes up to a
-                                      seventh as much. Under valgrind give less, at most 32 GiB. */
+                                      0 = 64 GiB (1 GiB where pointers have 32 bits), or less, by halves, where the
+                                      process may not have so much. Each open bucket takes up to a seventh as much. */
 } hnk_store_options;
 
 /** Every member at its default. */
