@@ -1,4 +1,4 @@
-/* list.c: what is in a store, whoever wrote it: each bucket, its entries from the least recently used on, and one value.
+/* list.c: what is in a store, whoever wrote it: each bucket, its entries, least recently used first, and one value.
  *
  *     list DIRECTORY            lists every bucket
  *     list DIRECTORY BUCKET KEY writes one value to standard output

@@ -25,10 +25,9 @@ enum Tool {
             return .done
         } catch let failure as Failure {
             return report(failure, console)
-        } catch let error as StoreError {
-            return report(.failed(error.description), console)
         } catch {
-            return report(.failed("\(error)"), console)
+            // The store's, the cache's and the network's describe themselves.
+            return report(.failed(ToolWording.of("\(error)")), console)
         }
     }
 

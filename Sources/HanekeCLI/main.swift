@@ -20,6 +20,6 @@ let arguments: [String]? = {
 if let arguments {
     exit(await Tool.run(arguments, environment: ProcessInfo.processInfo.environment).rawValue)
 } else {
-    Console(wantsJSON: false).note("an argument is not UTF-8; use the C interface for such keys")
+    Console.note("an argument is not UTF-8; use the C interface for such keys")
     exit(ExitStatus.usage.rawValue)
 }

@@ -105,4 +105,19 @@ import Testing
         #expect(fixture.bucket.removeAll() == .ok)
         fixture.store.expectSound()
     }
+
+    @Test("a write that changes nothing does not make the next one doubt the bucket's slots")
+    func nothing() throws {
+        let fixture = try Fixture(capacity: 10_000)
+        #expect(fixture.bucket.set("a", "1") == .ok)
+        let before = try RawSlots(fixture.directory.path).incarnation
+        for number in 0..<3 {
+            #expect(fixture.bucket.remove("none") == .notFound)
+            #expect(fixture.bucket.set("large", sample(20_000)) == .valueTooLarge)
+            #expect(fixture.bucket.configure { $0.fields = 0 } == .ok)
+            #expect(fixture.bucket.set("k\(number)", "1") == .ok)
+        }
+        #expect(try RawSlots(fixture.directory.path).incarnation == before)
+        fixture.store.expectSound()
+    }
 }

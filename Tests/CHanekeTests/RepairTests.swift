@@ -48,7 +48,7 @@ import Testing
         try Self.expectCounts(directory, "repaired")
         // The commit is undone, and so are the stores that come after it; those that come before it stay.
         try Files.write(before.data, to: data)
-        try Files.patch(slots, at: 128, { $0 = Array(before.slots[128..<240]) }, count: 112)
+        try Files.patch(slots, at: 128, { $0 = Array(before.slots[128..<384]) }, count: 256)
         try Self.killWriter(in: directory)
         try Self.expectCounts(directory, "repaired again")
     }

@@ -24,6 +24,10 @@ opened history_open(const char *directory)
             limits.fields = i == BYTES ? HNK_FIELD_CAPACITY : i == ENTRIES ? HNK_FIELD_ENTRIES : 0;
             limits.capacity_bytes = CAPACITY_BYTES;
             limits.entries_max = ENTRIES_MAX;
+            if (i == KEEPS) { /* it evicts nothing, but its list has to hold */
+                limits.fields |= HNK_FIELD_EVICTION;
+                limits.eviction = HNK_EVICTION_SIEVE;
+            }
             status = hnk_bucket_open(opened.store, name, &limits, &opened.buckets[i], &error);
         }
         if (status != HNK_OK) {

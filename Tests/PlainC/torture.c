@@ -42,15 +42,19 @@ static void tell(void)
         fprintf(stderr, "torture: seed %llu, process %u\n", (unsigned long long)seed, number);
 }
 
-/* The last has no bound, is emptied by prefix, and one thread of all drops it now and then. */
+/* The first is bounded in bytes and changes its order of eviction now and then, the second is bounded in entries and
+ * evicts by SIEVE; the last has no bound, is emptied by prefix, and one thread of all drops it now and then. */
 static hnk_bucket *open_bucket(uint32_t which)
 {
     static const char *const names[BUCKETS] = { "bytes", "entries", "free" };
     hnk_bucket_options options = HNK_BUCKET_OPTIONS_INIT;
     hnk_bucket *bucket;
-    options.fields = which == BYTES ? HNK_FIELD_CAPACITY : which == ENTRIES ? HNK_FIELD_ENTRIES : 0;
+    options.fields = which == BYTES     ? HNK_FIELD_CAPACITY
+                     : which == ENTRIES ? HNK_FIELD_ENTRIES | HNK_FIELD_EVICTION
+                                        : 0;
     options.capacity_bytes = CAPACITY_BYTES;
     options.entries_max = ENTRIES_MAX;
+    options.eviction = HNK_EVICTION_SIEVE;
     EXPECT_STATUS(hnk_bucket_open(store, (hnk_bytes){ names[which], strlen(names[which]) }, &options, &bucket, NULL),
                   HNK_OK);
     return bucket;
@@ -236,7 +240,8 @@ static void look_after(worker *worker)
     case 4: EXPECT_STATUS(hnk_bucket_remove_expired(buckets[drawn_below(&worker->random, 2)], &removed), HNK_OK); break;
     case 5: EXPECT_STATUS(hnk_bucket_remove_all(buckets[drawn_below(&worker->random, 2)]), HNK_OK); break;
     case 6: /* the capacity goes down and up */
-        options.fields = HNK_FIELD_CAPACITY;
+        options.fields = HNK_FIELD_CAPACITY | HNK_FIELD_EVICTION;
+        options.eviction = drawn_below(&worker->random, 2) == 0 ? HNK_EVICTION_LRU : HNK_EVICTION_SIEVE;
         options.capacity_bytes = drawn_below(&worker->random, 2) == 0 ? CAPACITY_BYTES : CAPACITY_LOW_BYTES;
         EXPECT_STATUS(hnk_bucket_configure(buckets[0], &options, NULL), HNK_OK);
         break;

@@ -27,6 +27,7 @@ typedef struct bench_settings {
     uint64_t capacity_bytes;   /* the rival evicts above it; 0 = no limit */
     uint64_t entries_max;      /* most entries; 0 = no limit */
     uint64_t entries_expected; /* for those that size a table in advance */
+    bool sieve;                /* evict by SIEVE, where the rival knows it */
 } bench_settings;
 
 /* What a get saw: `size` is SIZE_MAX on a miss. `sum` keeps the compiler from leaving the reading out. */

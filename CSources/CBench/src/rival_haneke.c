@@ -26,9 +26,10 @@ static void *open_store(const char *directory, const bench_settings *settings)
 
     if (haneke == NULL)
         return NULL;
-    options.fields = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME;
+    options.fields = HNK_FIELD_CAPACITY | HNK_FIELD_ENTRIES | HNK_FIELD_LIFETIME | HNK_FIELD_EVICTION;
     options.capacity_bytes = settings->capacity_bytes > 0 ? settings->capacity_bytes : (uint64_t)16 << 30;
     options.entries_max = settings->entries_max;
+    options.eviction = settings->sieve ? HNK_EVICTION_SIEVE : HNK_EVICTION_LRU;
     options.lifetime_ms = (int64_t)7 * 24 * 3600 * 1000;
     if (hnk_store_open(directory, NULL, &haneke->store, &error) != HNK_OK ||
         hnk_bucket_open(haneke->store, HNK_TEXT("bench"), &options, &haneke->bucket, &error) != HNK_OK) {

@@ -56,13 +56,14 @@ typedef struct hnk__tally {
     uint64_t writes;
     uint64_t corruptions;
     uint64_t refused;
-    uint64_t txn;       /* LMDB's number of the transaction that wrote this */
+    uint64_t txn;       /* the last of LMDB's transactions that it tells of */
+    uint64_t sequence;  /* one more in each that is written; its parity is the copy's place */
     uint32_t slots;     /* every slot in use is below */
     uint32_t free_slot; /* of the chain of free ones; + 1, as all that follow: 0 = none */
     uint32_t oldest;    /* in order of insertion; kept for SIEVE alone */
     uint32_t newest;
     uint32_t hand;
-    uint32_t zero;
+    uint32_t zero[3];
     uint64_t digest;
 } hnk__tally;
 
@@ -112,7 +113,7 @@ typedef struct hnk__slots_header {
     _Atomic uint64_t incarnation;
     _Atomic uint64_t turn;        /* 1 while a writer is at it */
     uint64_t zero[6];
-    _Atomic uint64_t tally[HNK_TALLY_WORDS];
+    _Atomic uint64_t tallies[2][HNK_TALLY_WORDS]; /* the last two: a writer may die while it writes one */
 } hnk__slots_header;
 
 /* platform.c: the seams that tests replace ------------------------------------------------------------------------- */
@@ -120,6 +121,7 @@ typedef struct hnk__slots_header {
 /* Since 1970. Coarse is one tick (1-4 ms) behind at most, and five times as cheap. */
 uint64_t hnk__now_ns(bool precise);
 uint64_t hnk__now_ms(void);
+uint64_t hnk__address_space(uint64_t wanted);
 bool hnk__boot_identity(uint8_t out[16]);
 uint64_t hnk__boot_digest(void); /* of it; never 0 */
 void hnk__random(void *bytes, size_t size);
@@ -225,12 +227,15 @@ bool hnk__reader_is_out(hnk__environment *environment, unsigned index); /* of th
 void hnk__readers_clear_dead(hnk__environment *environment);
 
 uint64_t hnk__txn_number(const hnk__txn *txn); /* LMDB's: of a reader, the last one committed */
+uint64_t hnk__environment_last_txn(const hnk__environment *environment); /* committed */
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out);
 hnk_status hnk__write_commit(hnk__txn **txn); /* empties *txn, also on failure */
 void hnk__write_abort(hnk__txn **txn);
 
 hnk_status hnk__row_get(hnk__txn *txn, const hnk__key *key, hnk_bytes *out);
+/* The same in a read transaction, sooner; HNK_ERROR_DAMAGED_STORE if a page on the way is not what it should be. */
+hnk_status hnk__row_find(hnk__txn *txn, const hnk__key *key, hnk_bytes *out);
 hnk_status hnk__row_put(hnk__txn *txn, const hnk__key *key, hnk_bytes row);
 hnk_status hnk__row_reserve(hnk__txn *txn, const hnk__key *key, size_t size, void **out);
 hnk_status hnk__row_delete(hnk__txn *txn, const hnk__key *key);
@@ -249,6 +254,22 @@ hnk_status hnk__free_pages(
     hnk__txn *write_txn, uint64_t *after, uint64_t pages_max,
     hnk_status (*visit)(void *context, uint64_t first_page, uint64_t pages), void *context);
 hnk_status hnk__txn_tree_pages(hnk__txn *txn, uint64_t *out); /* branch, leaf and overflow pages in use */
+
+/* search.c --------------------------------------------------------------------------------------------------------- */
+
+/* data.mdb as LMDB has it mapped. */
+typedef struct hnk__map {
+    const uint8_t *bytes;
+    size_t page_bytes;
+    int file;
+    _Atomic uint64_t file_pages; /* it is not shorter */
+} hnk__map;
+
+/* Finds the map around an address that LMDB has given in a read transaction; false: nothing is known about its
+ * pages. */
+bool hnk__map_find(hnk__map *out, const void *inside, size_t page_bytes, int file);
+/* Finds a row while a reader of transaction `txn`, or of an earlier one, is there. */
+hnk_status hnk__search(hnk__map *map, uint64_t txn, const hnk__key *key, hnk_bytes *out);
 
 /* turn.c: the writers' lock, over all processes ------------------------------------------------------------------- */
 
@@ -298,14 +319,33 @@ static inline _Atomic uint64_t *hnk__slots_stamp_at(const hnk__slots *slots, uin
     return (_Atomic uint64_t *)(void *)(slots->groups + group) + slot % HNK_SLOTS_GROUP;
 }
 
-void hnk__slots_stamp(hnk__slots *slots, uint32_t slot, uint64_t stamp);
-uint64_t hnk__slots_stamp_of(hnk__slots *slots, uint32_t slot); /* HNK_STAMP_NONE where the file ends */
+uint32_t hnk__slots_refresh(hnk__slots *slots); /* looks whether another process has made the file longer */
+
+static inline bool hnk__slots_covers(hnk__slots *slots, uint32_t slot)
+{
+    return slot < atomic_load_explicit(&slots->covered, memory_order_acquire) || slot < hnk__slots_refresh(slots);
+}
+
+static inline void hnk__slots_stamp(hnk__slots *slots, uint32_t slot, uint64_t stamp)
+{
+    if (hnk__slots_covers(slots, slot))
+        atomic_store_explicit(hnk__slots_stamp_at(slots, slot), stamp, memory_order_relaxed);
+}
+
+/* HNK_STAMP_NONE where the file ends. */
+static inline uint64_t hnk__slots_stamp_of(hnk__slots *slots, uint32_t slot)
+{
+    return hnk__slots_covers(slots, slot)
+               ? atomic_load_explicit(hnk__slots_stamp_at(slots, slot), memory_order_relaxed)
+               : HNK_STAMP_NONE;
+}
+
 /* The time for an access now: precise where eviction is exact. Bit 0 is clear. */
 uint64_t hnk__slots_now(uint32_t slots);
 
-/* The counts; false if they were caught, or left, half written. */
+/* The last counts that were written whole; false if there are none. */
 bool hnk__slots_tally(const hnk__slots *slots, hnk__tally *out);
-void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally); /* fills in the digest */
+void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally); /* fills in sequence and digest */
 
 void hnk__tally_empty(hnk__tally *tally); /* of entries; generation and history stay */
 
@@ -412,14 +452,16 @@ typedef struct hnk__found {
     hnk__record record;
     size_t row_key_bytes;
     size_t row_bytes;
-    uint64_t accessed_ns;  /* before this read */
+    uint64_t now_ns;       /* of this read, */
+    uint64_t accessed_ns;  /* and of the access before it */
     bool expired;
     int blob;              /* file of a blob's value, -1 = none */
     const void *mapping;   /* of it */
 } hnk__found;
 
-/* Finds and proves `key`; counts and stamps unless HNK_GET_QUIET. On anything but HNK_OK nothing is held. */
-hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__found *out);
+/* Finds and proves `key`; counts and stamps unless HNK_GET_QUIET. On anything but HNK_OK nothing is held. *out is the
+ * place in store->leases that belongs to the reader, or `spare` where that is not of the pool. */
+hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__found *spare, hnk__found **out);
 void hnk__found_end(hnk__found *found);
 void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_entry *out);
 

@@ -57,25 +57,23 @@ static hnk_status lease_apart(hnk_store *store, const hnk__found *found, hnk_lea
 
 hnk_status hnk_bucket_get(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk_lease **out_lease)
 {
-    hnk__found found;
+    hnk__found spare, *found;
     hnk_lease *lease;
     hnk_status status;
 
     *out_lease = NULL;
-    if ((status = hnk__find(bucket, key, flags, &found)) != HNK_OK)
+    if ((status = hnk__find(bucket, key, flags, &spare, &found)) != HNK_OK)
         return status;
-    unsigned index = hnk__read_index(found.txn);
-    if (found.blob < 0 && index < HNK_POOL_READERS) {
-        lease = &bucket->store->leases[index]; /* its reader is ours alone, so is it: nothing is allocated */
+    if (found->blob < 0 && found != &spare) {
+        lease = &bucket->store->leases[hnk__read_index(found->txn)]; /* that found lies in: nothing is allocated */
         lease->store = bucket->store;
-        lease->found = found;
-    } else if ((status = lease_apart(bucket->store, &found, &lease)) != HNK_OK) {
-        hnk__found_end(&found);
+    } else if ((status = lease_apart(bucket->store, found, &lease)) != HNK_OK) {
+        hnk__found_end(found);
         return status;
     }
     if (!lease->separate || lease->copies == NULL)
         keep_raw_key(lease);
-    atomic_store_explicit(&lease->since_ns, hnk__now_ns(false), memory_order_relaxed);
+    atomic_store_explicit(&lease->since_ns, lease->found.now_ns, memory_order_relaxed);
     *out_lease = lease;
     return HNK_OK;
 }

@@ -30,6 +30,7 @@
 #define HNK_BLOB_THRESHOLD_DEFAULT_BYTES (256u * 1024u) /* above it a file of its own keeps data.mdb from fragmenting */
 /* Address space only, and never grown: see txn.c. */
 #define HNK_MAP_DEFAULT_BYTES (sizeof(void *) >= 8 ? (uint64_t)64 << 30 : (uint64_t)1 << 30)
+#define HNK_MAP_LEAST_BYTES ((uint64_t)256 << 20)
 #define HNK_SYNC_INTERVAL_DEFAULT_MS 1000u
 
 /* Behaviour */

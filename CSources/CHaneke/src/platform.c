@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,4 +154,18 @@ bool hnk__punch(int file, uint64_t offset, uint64_t size)
     errno = ENOTSUP;
     return false;
 #endif
+}
+
+/* What can be mapped at once: `wanted`, or where that fails (valgrind, ulimit -v) a half of it, or less. */
+uint64_t hnk__address_space(uint64_t wanted)
+{
+    for (; wanted > HNK_MAP_LEAST_BYTES; wanted /= 2) {
+        size_t bytes = (size_t)(wanted + wanted / 4); /* slots are mapped, too */
+        void *mapping = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
+        if (mapping != MAP_FAILED) {
+            munmap(mapping, bytes);
+            break;
+        }
+    }
+    return wanted;
 }

@@ -26,10 +26,10 @@ static void count(hnk_bucket *bucket, const hnk__txn *txn, hnk_status status)
         atomic_fetch_add_explicit(&counters->expirations, 1, memory_order_relaxed);
 }
 
-static void stamp(hnk_bucket *bucket, uint32_t slot)
+/* The time of a read: precise where eviction is exact. */
+static uint64_t time_of_read(const hnk_bucket *bucket)
 {
-    uint32_t slots = atomic_load_explicit(&bucket->slots, memory_order_relaxed);
-    hnk__slots_stamp(&bucket->file, slot, hnk__slots_now(slots) | HNK_STAMP_READ);
+    return hnk__slots_now(atomic_load_explicit(&bucket->slots, memory_order_relaxed));
 }
 
 /* Maps a blob's file, so that it is read in place. An empty value has nothing to map. */
@@ -77,61 +77,92 @@ static bool same_bytes(hnk_bytes left, hnk_bytes right)
     return left.size == right.size && (left.size == 0 || memcmp(left.data, right.data, left.size) == 0);
 }
 
+/* Asks for what will be looked at next: the lines of a slot lie anywhere, and one need not wait for the other. */
+static void expect_slot(hnk_bucket *bucket, hnk_bytes row)
+{
+    hnk__header header;
+    if (row.size < sizeof header)
+        return;
+    memcpy(&header, row.data, sizeof header);
+    if (header.slot < atomic_load_explicit(&bucket->file.covered, memory_order_acquire))
+        __builtin_prefetch((const void *)hnk__slots_stamp_at(&bucket->file, header.slot), 1);
+    if (header.slot < atomic_load_explicit(&bucket->proven_slots, memory_order_acquire))
+        __builtin_prefetch((const void *)&bucket->proven[header.slot]);
+}
+
 /* Finds the record, without proof, count or stamp. `out->txn` is begun. */
 static hnk_status locate(hnk_bucket *bucket, const hnk__key *row_key, hnk_bytes key, hnk__found *out)
 {
     hnk_bytes row;
     hnk_status status;
 
-    if ((status = hnk__row_get(out->txn, row_key, &row)) != HNK_OK)
+    if ((status = hnk__row_find(out->txn, row_key, &row)) != HNK_OK)
         return status;
+    expect_slot(bucket, row);
     if (!hnk__record_parse(&out->record, (hnk_bytes){ row_key->bytes, row_key->size }, row))
         return HNK_DAMAGED;
-    if ((out->record.header.flags & HNK_RECORD_LONG_KEY) != 0 && !same_bytes(out->record.key, key))
-        return HNK_NOT_FOUND; /* two keys with one digest: a miss, never the other's value */
     if ((out->record.header.flags & HNK_RECORD_LONG_KEY) == 0)
         out->record.key = key; /* the caller's bytes, not our copy of them, which goes with our stack */
+    else if (!same_bytes(out->record.key, key))
+        return HNK_NOT_FOUND; /* two keys with one digest: a miss, never the other's value */
     out->row_key_bytes = row_key->size;
     out->row_bytes = row.size;
+    out->now_ns = time_of_read(bucket);
     out->accessed_ns = hnk__slots_stamp_of(&bucket->file, out->record.header.slot);
     if (out->record.header.expires_at_ms != 0) {
         uint64_t expiry = hnk__record_expiry(&out->record.header, out->accessed_ns / NS_PER_MS);
-        out->expired = expiry <= hnk__now_ms();
+        out->expired = expiry <= out->now_ns / NS_PER_MS;
     }
     return HNK_OK;
 }
 
-static hnk_status find_once(hnk_bucket *bucket, const hnk__key *row_key, hnk_bytes key, uint32_t flags, hnk__found *out)
+/* Begins a read in the place that goes with its reader. */
+static hnk_status begin(hnk_bucket *bucket, hnk__found *spare, hnk__found **out)
+{
+    hnk__txn *txn;
+    hnk_status status = hnk__read_begin(bucket->store->environment, &txn);
+    if (status != HNK_OK)
+        return status;
+    unsigned index = hnk__read_index(txn);
+    hnk__found *found = index < HNK_POOL_READERS ? &bucket->store->leases[index].found : spare;
+    found->txn = txn;
+    found->record.header.flags = 0;
+    found->record.header.generation = 0;
+    found->expired = false;
+    found->blob = -1;
+    found->mapping = NULL;
+    *out = found;
+    return HNK_OK;
+}
+
+static hnk_status find_in(hnk_bucket *bucket, const hnk__key *row_key, hnk_bytes key, uint32_t flags, hnk__found *found)
 {
     hnk_status status;
 
-    *out = (hnk__found){ .blob = -1 };
-    if ((status = hnk__read_begin(bucket->store->environment, &out->txn)) != HNK_OK)
-        return status;
-    if ((status = locate(bucket, row_key, key, out)) != HNK_OK)
+    if ((status = locate(bucket, row_key, key, found)) != HNK_OK)
         goto done;
-    if (out->expired && (flags & HNK_GET_EXPIRED) == 0) {
+    if (found->expired && (flags & HNK_GET_EXPIRED) == 0) {
         /* Proven first: a damaged lifetime must not keep a record that no read looks at again. */
-        status = hnk__record_header_holds(&out->record) ? HNK_EXPIRED : HNK_DAMAGED;
+        status = hnk__record_header_holds(&found->record) ? HNK_EXPIRED : HNK_DAMAGED;
         goto done;
     }
-    if ((out->record.header.flags & HNK_RECORD_BLOB) != 0 && (status = map_blob(bucket, out)) != HNK_OK)
+    if ((found->record.header.flags & HNK_RECORD_BLOB) != 0 && (status = map_blob(bucket, found)) != HNK_OK)
         goto done;
-    status = prove(bucket, &out->record);
+    status = prove(bucket, &found->record);
 done:
     if (status >= HNK_OK && (flags & HNK_GET_QUIET) == 0) {
-        count(bucket, out->txn, status);
+        count(bucket, found->txn, status);
         if (status == HNK_OK)
-            stamp(bucket, out->record.header.slot);
+            hnk__slots_stamp(&bucket->file, found->record.header.slot, found->now_ns | HNK_STAMP_READ);
     }
     return status;
 }
 
-hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__found *out)
+hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__found *spare, hnk__found **out)
 {
     hnk__key row_key;
     hnk_status status;
-    uint64_t missing = 0;
+    uint64_t generation, missing = 0;
 
     assert(bucket != NULL);
     if ((flags & ~(HNK_GET_QUIET | HNK_GET_EXPIRED)) != 0)
@@ -140,12 +171,17 @@ hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__fou
         (status = hnk__key_record(&row_key, bucket->id, key)) != HNK_OK)
         return status;
     for (;;) {
-        if ((status = find_once(bucket, &row_key, key, flags, out)) == HNK_OK)
+        hnk__found *found;
+        if ((status = begin(bucket, spare, &found)) != HNK_OK)
+            return status;
+        if ((status = find_in(bucket, &row_key, key, flags, found)) == HNK_OK) {
+            *out = found;
             return HNK_OK;
-        uint64_t generation = out->record.header.generation;
-        bool blob_is_missing = status == HNK_DAMAGED && (out->record.header.flags & HNK_RECORD_BLOB) != 0 &&
-                               out->mapping == NULL;
-        hnk__found_end(out);
+        }
+        generation = found->record.header.generation;
+        bool blob_is_missing = status == HNK_DAMAGED && (found->record.header.flags & HNK_RECORD_BLOB) != 0 &&
+                               found->mapping == NULL;
+        hnk__found_end(found);
         /* The file went between our snapshot and the opening: a writer replaced the value. Only if it is missing from a
          * new snapshot too is the record damaged. */
         if (!blob_is_missing || generation == missing)
@@ -153,19 +189,23 @@ hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__fou
         missing = generation;
     }
     if (status == HNK_DAMAGED)
-        hnk__store_doom(bucket->store, &row_key, out->record.header.generation);
+        hnk__store_doom(bucket->store, &row_key, generation);
+    if (status == HNK_ERROR_DAMAGED_STORE)
+        atomic_store_explicit(&bucket->store->suspect, true, memory_order_relaxed);
     return status;
 }
 
 void hnk__found_end(hnk__found *found)
 {
-    hnk__read_end(&found->txn);
     if (found->mapping != NULL)
         munmap((void *)(uintptr_t)found->mapping, found->record.value.size);
     if (found->blob >= 0)
         close(found->blob);
     found->mapping = NULL;
     found->blob = -1;
+    hnk__txn *txn = found->txn;
+    found->txn = NULL;
+    hnk__read_end(&txn); /* with it goes the place */
 }
 
 void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_entry *out)
@@ -193,63 +233,70 @@ void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_en
 hnk_status hnk_bucket_read(
     hnk_bucket *bucket, hnk_bytes key, uint32_t flags, void *buffer, size_t buffer_bytes, size_t *out_value_bytes)
 {
-    hnk__found found;
-    hnk_status status = hnk__find(bucket, key, flags, &found);
+    hnk__found spare, *found;
+    hnk_status status = hnk__find(bucket, key, flags, &spare, &found);
     if (status != HNK_OK)
         return status;
-    size_t size = found.record.value.size;
+    size_t size = found->record.value.size;
     if (size <= buffer_bytes) {
         if (size > 0)
-            memcpy(buffer, found.record.value.data, size);
+            memcpy(buffer, found->record.value.data, size);
     } else {
         status = HNK_ERROR_BUFFER_SIZE;
     }
     *out_value_bytes = size;
-    hnk__found_end(&found);
+    hnk__found_end(found);
     return status;
 }
 
-/* What peek and touch share: find without proof. The snapshot is held; the caller ends it. */
-static hnk_status look(hnk_bucket *bucket, hnk_bytes key, hnk__found *out)
+/* What peek and touch share: find without proof. The caller ends it where the status is HNK_OK or HNK_EXPIRED. */
+static hnk_status look(hnk_bucket *bucket, hnk_bytes key, hnk__found *spare, hnk__found **out)
 {
     hnk__key row_key;
+    hnk__found *found;
     hnk_status status;
 
     assert(bucket != NULL);
-    *out = (hnk__found){ .blob = -1 };
     if ((status = hnk__store_check(bucket->store)) != HNK_OK ||
         (status = hnk__key_record(&row_key, bucket->id, key)) != HNK_OK ||
-        (status = hnk__read_begin(bucket->store->environment, &out->txn)) != HNK_OK)
+        (status = begin(bucket, spare, &found)) != HNK_OK)
         return status;
-    if ((status = locate(bucket, &row_key, key, out)) == HNK_OK && !hnk__record_header_holds(&out->record))
+    if ((status = locate(bucket, &row_key, key, found)) == HNK_OK && !hnk__record_header_holds(&found->record))
         status = HNK_DAMAGED;
     if (status == HNK_DAMAGED)
-        hnk__store_doom(bucket->store, &row_key, out->record.header.generation);
-    if (status == HNK_OK && out->expired)
-        status = HNK_EXPIRED;
-    return status;
+        hnk__store_doom(bucket->store, &row_key, found->record.header.generation);
+    if (status != HNK_OK) {
+        hnk__found_end(found);
+        return status;
+    }
+    *out = found;
+    return found->expired ? HNK_EXPIRED : HNK_OK;
 }
 
 hnk_status hnk_bucket_peek(hnk_bucket *bucket, hnk_bytes key, hnk_entry *out_entry)
 {
-    hnk__found found;
-    hnk_status status = look(bucket, key, &found);
-    if (out_entry != NULL && (status == HNK_OK || status == HNK_EXPIRED)) {
+    hnk__found spare, *found;
+    hnk_status status = look(bucket, key, &spare, &found);
+    if (status != HNK_OK && status != HNK_EXPIRED)
+        return status;
+    if (out_entry != NULL) {
         hnk_entry entry;
-        hnk__found_describe(bucket->store, &found, &entry);
+        hnk__found_describe(bucket->store, found, &entry);
         entry.key = (hnk_bytes){ NULL, 0 };
         hnk__options_give(out_entry, &entry, sizeof entry);
     }
-    hnk__found_end(&found);
+    hnk__found_end(found);
     return status;
 }
 
 hnk_status hnk_bucket_touch(hnk_bucket *bucket, hnk_bytes key)
 {
-    hnk__found found;
-    hnk_status status = look(bucket, key, &found);
+    hnk__found spare, *found;
+    hnk_status status = look(bucket, key, &spare, &found);
+    if (status != HNK_OK && status != HNK_EXPIRED)
+        return status;
     if (status == HNK_OK)
-        stamp(bucket, found.record.header.slot);
-    hnk__found_end(&found);
+        hnk__slots_stamp(&bucket->file, found->record.header.slot, found->now_ns | HNK_STAMP_READ);
+    hnk__found_end(found);
     return status;
 }

@@ -19,13 +19,47 @@ static bool leads(const hnk__touched *in, uint32_t link)
     return link != 0 && link <= in->tally.slots;
 }
 
+/* Whether the list ends where the counts say so. */
+static bool end_holds(const hnk__touched *in)
+{
+    if (in->tally.newest == 0)
+        return in->tally.oldest == 0;
+    if (!leads(in, in->tally.newest))
+        return false;
+    hnk__cell newest = get(in, in->tally.newest - 1);
+    return newest.use == HNK_CELL_ENTRY && newest.newer == 0;
+}
+
+/* Whether what stands on either side of a cell leads back to it. */
+static bool sides_hold(const hnk__touched *in, uint32_t slot, const hnk__cell *cell)
+{
+    uint32_t link = slot + 1;
+    if ((cell->older == 0) != (in->tally.oldest == link) || (cell->newer == 0) != (in->tally.newest == link))
+        return false;
+    return (cell->older == 0 || (leads(in, cell->older) && get(in, cell->older - 1).newer == link)) &&
+           (cell->newer == 0 || (leads(in, cell->newer) && get(in, cell->newer - 1).older == link));
+}
+
+/* A list that does not hold together would keep entries out of the hand's way for ever: it is made anew before the
+ * transaction ends. */
+static void distrust(const hnk__touched *in)
+{
+    hnk__key key;
+    hnk__key_row(&key, HNK_TABLE_BUCKET, in->bucket->id, (hnk_bytes){ NULL, 0 });
+    hnk__store_doom(in->bucket->store, &key, 0);
+}
+
 void hnk__sieve_link(hnk__touched *in, uint32_t slot)
 {
     hnk__cell cell = get(in, slot);
+    if (!end_holds(in)) {
+        distrust(in);
+        return;
+    }
     cell.older = in->tally.newest;
     cell.newer = 0;
     put(in, slot, &cell);
-    if (leads(in, in->tally.newest)) {
+    if (cell.older != 0) {
         hnk__cell before = get(in, in->tally.newest - 1);
         before.newer = slot + 1;
         put(in, in->tally.newest - 1, &before);
@@ -38,14 +72,18 @@ void hnk__sieve_link(hnk__touched *in, uint32_t slot)
 void hnk__sieve_unlink(hnk__touched *in, uint32_t slot)
 {
     hnk__cell cell = get(in, slot);
-    if (leads(in, cell.older)) {
+    if (!sides_hold(in, slot, &cell)) {
+        distrust(in);
+        return;
+    }
+    if (cell.older != 0) {
         hnk__cell older = get(in, cell.older - 1);
         older.newer = cell.newer;
         put(in, cell.older - 1, &older);
     } else {
         in->tally.oldest = cell.newer;
     }
-    if (leads(in, cell.newer)) {
+    if (cell.newer != 0) {
         hnk__cell newer = get(in, cell.newer - 1);
         newer.older = cell.older;
         put(in, cell.newer - 1, &newer);
@@ -73,8 +111,9 @@ uint32_t hnk__sieve_choose(hnk__touched *in, uint32_t keep)
             in->tally.hand = link; /* it leaves the list next, which moves the hand on */
             return slot;
         }
-        if (slot != keep)
-            hnk__slots_stamp(file, slot, stamp & ~(uint64_t)HNK_STAMP_READ);
+        if (slot != keep) /* the bit alone: a reader may be setting the time */
+            atomic_fetch_and_explicit(hnk__slots_stamp_at(file, slot), ~(uint64_t)HNK_STAMP_READ,
+                                      memory_order_relaxed);
         link = get(in, slot).newer;
     }
     return UINT32_MAX;

@@ -14,10 +14,10 @@
 static_assert(sizeof(_Atomic uint64_t) == 8, "DISK_FORMAT.md, slots: access times are plain 64-bit integers");
 static_assert(sizeof(hnk__cell) == HNK_CELL_BYTES, "DISK_FORMAT.md, slots");
 static_assert(offsetof(hnk__cell, key) == 16, "DISK_FORMAT.md, slots");
-static_assert(sizeof(hnk__tally) == 112, "DISK_FORMAT.md, slots");
-static_assert(offsetof(hnk__tally, slots) == 80, "DISK_FORMAT.md, slots");
+static_assert(sizeof(hnk__tally) == 128, "DISK_FORMAT.md, slots");
+static_assert(offsetof(hnk__tally, slots) == 88, "DISK_FORMAT.md, slots");
 static_assert(offsetof(hnk__slots_header, hits) == 32, "DISK_FORMAT.md, slots");
-static_assert(offsetof(hnk__slots_header, tally) == 128, "DISK_FORMAT.md, slots");
+static_assert(offsetof(hnk__slots_header, tallies) == 128, "DISK_FORMAT.md, slots");
 static_assert(sizeof(hnk__slots_header) <= HNK_SLOTS_HEADER_BYTES, "DISK_FORMAT.md, slots");
 
 static const char magic[8] = { 'H', 'N', 'K', 'S', 'L', 'O', 'T', 'S' };
@@ -60,6 +60,39 @@ static uint64_t tally_digest(const hnk__tally *tally)
     return hnk__digest(tally, offsetof(hnk__tally, digest), 0);
 }
 
+/* Word by word: whoever reads them beside a writer gets some of either, which the digest tells. */
+static void load_words(void *out, const _Atomic uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
+        memcpy((char *)out + i * sizeof word, &word, sizeof word);
+    }
+}
+
+static void store_words(_Atomic uint64_t *words, const void *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word;
+        memcpy(&word, (const char *)from + i * sizeof word, sizeof word);
+        atomic_store_explicit(&words[i], word, memory_order_relaxed);
+    }
+}
+
+/* The later of two tallies, or the other if that was caught, or left, half written. */
+static bool newest_tally(const _Atomic uint64_t (*tallies)[HNK_TALLY_WORDS], hnk__tally *out)
+{
+    enum { SEQUENCE = offsetof(hnk__tally, sequence) / sizeof(uint64_t) };
+    uint64_t even = atomic_load_explicit(&tallies[0][SEQUENCE], memory_order_relaxed);
+    uint64_t odd = atomic_load_explicit(&tallies[1][SEQUENCE], memory_order_relaxed);
+    for (unsigned i = 0, place = odd > even; i < 2; i++, place = 1 - place) {
+        load_words(out, tallies[place], HNK_TALLY_WORDS);
+        if (out->digest == tally_digest(out) && out->sequence % 2 == place)
+            return true;
+    }
+    *out = (hnk__tally){ 0 };
+    return false;
+}
+
 /* Writes a new file, which holds nothing and belongs to no incarnation of its bucket. */
 static bool initialize(int file, uint32_t bucket_id, const uint8_t identity[16])
 {
@@ -71,7 +104,7 @@ static bool initialize(int file, uint32_t bucket_id, const uint8_t identity[16])
     header.bucket_id = bucket_id;
     memcpy(header.identity, identity, 16);
     nothing.digest = tally_digest(&nothing);
-    memcpy((void *)header.tally, &nothing, sizeof nothing);
+    memcpy((void *)header.tallies[0], &nothing, sizeof nothing);
     return hnk__reserve(file, 0, HNK_SLOTS_HEADER_BYTES) &&
            pwrite(file, &header, sizeof header, 0) == (ssize_t)sizeof header;
 }
@@ -158,18 +191,12 @@ void hnk__slots_close(hnk__slots *slots)
     pthread_mutex_destroy(&slots->growing);
 }
 
-/* Looks whether another process has made the file longer. */
-static uint32_t refresh(hnk__slots *slots)
+uint32_t hnk__slots_refresh(hnk__slots *slots)
 {
     struct stat stat;
     if (fstat(slots->file, &stat) == 0)
         atomic_store(&slots->covered, slots_in(slots, stat.st_size));
     return atomic_load(&slots->covered);
-}
-
-static bool covers(hnk__slots *slots, uint32_t slot)
-{
-    return slot < atomic_load_explicit(&slots->covered, memory_order_acquire) || slot < refresh(slots);
 }
 
 bool hnk__slots_cover(hnk__slots *slots, uint32_t count)
@@ -179,17 +206,17 @@ bool hnk__slots_cover(hnk__slots *slots, uint32_t count)
     if (count > slots->slots_max)
         return false;
     pthread_mutex_lock(&slots->growing);
-    uint32_t covered = refresh(slots);
+    uint32_t covered = hnk__slots_refresh(slots);
     bool grown = count <= covered ||
                  (hnk__reserve(slots->file, bytes_for(covered), bytes_for(count) - bytes_for(covered)) &&
-                  count <= refresh(slots));
+                  count <= hnk__slots_refresh(slots));
     pthread_mutex_unlock(&slots->growing);
     return grown;
 }
 
 bool hnk__slots_reach(hnk__slots *slots, uint32_t count)
 {
-    return count == 0 || covers(slots, count - 1);
+    return count == 0 || hnk__slots_covers(slots, count - 1);
 }
 
 bool hnk__slots_are_gone(const hnk__slots *slots)
@@ -213,24 +240,10 @@ bool hnk__slots_peek(int directory, uint32_t bucket_id, hnk__tally *out)
         return false;
     bool whole = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header;
     close(file);
-    if (whole)
-        memcpy(out, (const void *)header.tally, sizeof *out);
-    return whole;
+    return whole && newest_tally(header.tallies, out);
 }
 
 /* Access times ---------------------------------------------------------------------------------------------------- */
-
-void hnk__slots_stamp(hnk__slots *slots, uint32_t slot, uint64_t stamp)
-{
-    if (covers(slots, slot))
-        atomic_store_explicit(hnk__slots_stamp_at(slots, slot), stamp, memory_order_relaxed);
-}
-
-uint64_t hnk__slots_stamp_of(hnk__slots *slots, uint32_t slot)
-{
-    return covers(slots, slot) ? atomic_load_explicit(hnk__slots_stamp_at(slots, slot), memory_order_relaxed)
-                               : HNK_STAMP_NONE;
-}
 
 uint64_t hnk__slots_now(uint32_t slots)
 {
@@ -239,34 +252,16 @@ uint64_t hnk__slots_now(uint32_t slots)
 
 /* Counts ---------------------------------------------------------------------------------------------------------- */
 
-/* Word by word: whoever reads them beside a writer gets some of either, which the digest tells. */
-static void load_words(void *out, const _Atomic uint64_t *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
-        memcpy((char *)out + i * sizeof word, &word, sizeof word);
-    }
-}
-
-static void store_words(_Atomic uint64_t *words, const void *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word;
-        memcpy(&word, (const char *)from + i * sizeof word, sizeof word);
-        atomic_store_explicit(&words[i], word, memory_order_relaxed);
-    }
-}
-
 bool hnk__slots_tally(const hnk__slots *slots, hnk__tally *out)
 {
-    load_words(out, slots->header->tally, HNK_TALLY_WORDS);
-    return out->digest == tally_digest(out);
+    return newest_tally(slots->header->tallies, out);
 }
 
 void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally)
 {
+    tally->sequence++;
     tally->digest = tally_digest(tally);
-    store_words(slots->header->tally, tally, HNK_TALLY_WORDS);
+    store_words(slots->header->tallies[tally->sequence % 2], tally, HNK_TALLY_WORDS);
 }
 
 void hnk__tally_empty(hnk__tally *tally)
@@ -330,7 +325,7 @@ bool hnk__cell_key(hnk__slots *slots, uint32_t bucket_id, uint32_t slot, hnk__ke
 {
     uint8_t stored[HNK_KEY_STORED_MAX_BYTES];
 
-    if (!covers(slots, slot))
+    if (!hnk__slots_covers(slots, slot))
         return false;
     hnk__cell cell = hnk__cell_get(slots, slot);
     size_t size = cell.size;
@@ -341,7 +336,7 @@ bool hnk__cell_key(hnk__slots *slots, uint32_t bucket_id, uint32_t slot, hnk__ke
         memcpy(stored + done, cell.key, step);
         if ((done += step) == size)
             break;
-        if (cell.next == 0 || !covers(slots, cell.next - 1))
+        if (cell.next == 0 || !hnk__slots_covers(slots, cell.next - 1))
             return false;
         cell = hnk__cell_get(slots, cell.next - 1);
         if (cell.use != HNK_CELL_MORE)

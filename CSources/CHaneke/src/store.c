@@ -46,12 +46,6 @@ static void watch_forks(void)
 
 /* Syncing ---------------------------------------------------------------------------------------------------------- */
 
-static uint64_t last_txn(const hnk_store *store)
-{
-    hnk__environment_info info;
-    return hnk__environment_info_get(store->environment, &info) == HNK_OK ? info.last_txn : 0;
-}
-
 /* Syncs the slots of a bucket, and notes that they need no repair after a crash of the system unless somebody has
  * written meanwhile. Not waited for by commits: without the note, the first write after a crash makes them anew. */
 static hnk_status sync_bucket(hnk_bucket *bucket)
@@ -105,7 +99,7 @@ hnk_status hnk_store_sync(hnk_store *store, hnk_error *error)
     if ((status = hnk__store_check(store)) != HNK_OK)
         return hnk__fail(error, status, 0, "syncing");
     bool dirty = atomic_exchange(&store->dirty, false);
-    uint64_t last = last_txn(store);
+    uint64_t last = hnk__environment_last_txn(store->environment);
     if ((status = hnk__environment_sync(store->environment)) != HNK_OK ||
         (status = sync_buckets(store)) != HNK_OK) {
         atomic_store(&store->dirty, dirty);
@@ -169,7 +163,7 @@ static bool resolve(const hnk_store_options *given, hnk_store_options *out)
     if (out->blob_threshold_bytes == 0)
         out->blob_threshold_bytes = HNK_BLOB_THRESHOLD_DEFAULT_BYTES;
     if (out->map_bytes == 0)
-        out->map_bytes = HNK_MAP_DEFAULT_BYTES;
+        out->map_bytes = hnk__address_space(HNK_MAP_DEFAULT_BYTES);
     long page = sysconf(_SC_PAGESIZE);
     uint64_t page_bytes = page > 0 ? (uint64_t)page : 4096;
     out->map_bytes = out->map_bytes / page_bytes * page_bytes;
@@ -362,7 +356,7 @@ static hnk_status open_store(
         goto failed;
     }
     if (trust == HNK_TRUST_CLEAN && store->state.synced)
-        atomic_store(&store->synced_txn, last_txn(store));
+        atomic_store(&store->synced_txn, hnk__environment_last_txn(store->environment));
     if (options->sync_mode == HNK_SYNC_INTERVAL) {
         store->syncer_runs = pthread_create(&store->syncer, NULL, sync_now_and_then, store) == 0;
         if (!store->syncer_runs) {
@@ -453,7 +447,7 @@ static void close_store(hnk_store *store)
     stop_syncer(store);
     /* Not `dirty`: what another process or an earlier session has written may not be synced either. */
     uint64_t synced_txn = atomic_load(&store->synced_txn);
-    bool synced = synced_txn != 0 && synced_txn == last_txn(store);
+    bool synced = synced_txn != 0 && synced_txn == hnk__environment_last_txn(store->environment);
     hnk__environment_close(store->environment);
     hnk__turn_close(&store->turn);
     if (atomic_load(&store->suspect))

@@ -21,10 +21,14 @@ struct hnk__txn {
     hnk__environment *environment;
 };
 
+enum { MAP_UNSOUGHT, MAP_BEING_SOUGHT, MAP_FOUND, MAP_UNKNOWN };
+
 struct hnk__environment {
     MDB_env *raw;
     MDB_dbi rows;
     size_t page_bytes;
+    _Atomic int map_state;
+    hnk__map map;
     hnk__txn pool[HNK_POOL_READERS];
 };
 
@@ -152,6 +156,12 @@ hnk_status hnk__environment_info_get(hnk__environment *environment, hnk__environ
     out->tree_pages = stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
     out->page_bytes = stat.ms_psize;
     return HNK_OK;
+}
+
+uint64_t hnk__environment_last_txn(const hnk__environment *environment)
+{
+    MDB_envinfo info;
+    return mdb_env_info(environment->raw, &info) == 0 ? info.me_last_txnid : 0;
 }
 
 size_t hnk__environment_page_bytes(const hnk__environment *environment)
@@ -394,6 +404,29 @@ hnk_status hnk__row_get(hnk__txn *txn, const hnk__key *key, hnk_bytes *out)
         return from_lmdb(code);
     *out = (hnk_bytes){ row.mv_data, row.mv_size };
     return HNK_OK;
+}
+
+/* The map shows itself with the first row that is read. */
+static void seek_map(hnk__environment *environment, const void *inside)
+{
+    int unsought = MAP_UNSOUGHT;
+    if (!atomic_compare_exchange_strong(&environment->map_state, &unsought, MAP_BEING_SOUGHT))
+        return;
+    bool found =
+        hnk__map_find(&environment->map, inside, environment->page_bytes, hnk__environment_file(environment));
+    atomic_store_explicit(&environment->map_state, found ? MAP_FOUND : MAP_UNKNOWN, memory_order_release);
+}
+
+hnk_status hnk__row_find(hnk__txn *txn, const hnk__key *key, hnk_bytes *out)
+{
+    hnk__environment *environment = txn->environment;
+    int state = atomic_load_explicit(&environment->map_state, memory_order_acquire);
+    if (state == MAP_FOUND)
+        return hnk__search(&environment->map, mdb_txn_id(txn->raw), key, out);
+    hnk_status status = hnk__row_get(txn, key, out);
+    if (status == HNK_OK && state == MAP_UNSOUGHT)
+        seek_map(environment, out->data);
+    return status;
 }
 
 hnk_status hnk__row_put(hnk__txn *txn, const hnk__key *key, hnk_bytes row)

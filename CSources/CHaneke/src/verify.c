@@ -242,7 +242,8 @@ struct cells {
     uint64_t untimed;  /* and of them those without an access time */
     uint64_t more;     /* cells where keys go on */
     uint64_t free;     /* on the chain */
-    uint64_t listed;   /* in order of insertion */
+    uint64_t listed;   /* in order of insertion, */
+    bool ends;         /* and the last of them is the newest; the hand is at none or at an entry */
 };
 
 static void add_up_cells(const subject *of, const hnk__tally *tally, struct cells *out)
@@ -264,13 +265,17 @@ static void add_up_cells(const subject *of, const hnk__tally *tally, struct cell
             break;
         next = cell.next;
     }
-    for (uint32_t next = tally->oldest; next != 0 && next <= tally->slots && out->listed <= tally->entries;
-         out->listed++) {
-        hnk__cell cell = hnk__cell_get(file, next - 1);
-        if (cell.use != HNK_CELL_ENTRY)
+    uint32_t link = tally->oldest, last = 0;
+    for (; link != 0 && link <= tally->slots && out->listed < tally->entries; out->listed++) {
+        hnk__cell cell = hnk__cell_get(file, link - 1);
+        if (cell.use != HNK_CELL_ENTRY || cell.older != last)
             break;
-        next = cell.newer;
+        last = link;
+        link = cell.newer;
     }
+    out->ends = link == 0 && last == tally->newest &&
+                (tally->hand == 0 ||
+                 (tally->hand <= tally->slots && hnk__cell_get(file, tally->hand - 1).use == HNK_CELL_ENTRY));
 }
 
 /* The cells against the counts of their own file, without a writer in between: one is kept out if there always is. */
@@ -300,8 +305,11 @@ static hnk_status verify_cells(verifier *verifying, const subject *of)
         if (hold) /* a writer died just now: the next one makes all of it anew */
             return HNK_OK;
     }
-    bool listed = of->row.eviction != HNK_EVICTION_SIEVE || cells.listed == before.entries;
-    if (cells.entries != before.entries || cells.entries + cells.more + cells.free != before.slots || !listed ||
+    if (of->row.eviction == HNK_EVICTION_SIEVE && (cells.listed != before.entries || !cells.ends))
+        fault(verifying, &verifying->found.slot_faults,
+              "bucket %u lists %llu of %llu entries in order of insertion, or its ends or the hand are elsewhere",
+              (unsigned)of->bucket->id, (unsigned long long)cells.listed, (unsigned long long)before.entries);
+    if (cells.entries != before.entries || cells.entries + cells.more + cells.free != before.slots ||
         cells.untimed > 0)
         fault(verifying, &verifying->found.slot_faults,
               "bucket %u has %u slots: %llu in use for %llu entries, %llu for long keys, %llu free; %llu have no time",

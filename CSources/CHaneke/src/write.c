@@ -186,9 +186,10 @@ static void remove_blobs(hnk_store *store, const hnk__blob_name *names, size_t c
             atomic_store_explicit(&store->litter, true, memory_order_relaxed);
 }
 
-static void after_commit(hnk__write *write, uint64_t txn)
+static void after_commit(hnk__write *write)
 {
     hnk_store *store = write->store;
+    uint64_t txn = hnk__environment_last_txn(store->environment); /* not ours if nothing was written */
     hnk__moved_commit(write);
     for (hnk__touched *touched = write->touched; touched != NULL; touched = touched->next) {
         hnk__slots *file = &touched->bucket->file;
@@ -250,10 +251,9 @@ hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *err
     if (status == HNK_OK)
         status = finish(write);
     if (status == HNK_OK) {
-        uint64_t txn = hnk__txn_number(write->txn);
         atomic_store_explicit(&store->dirty, true, memory_order_relaxed);
         if ((status = hnk__write_commit(&write->txn)) == HNK_OK) {
-            after_commit(write, txn);
+            after_commit(write);
             forget_doomed(store, write->doomed_count);
         }
     }
@@ -288,8 +288,11 @@ static hnk_status take_in_hand(hnk__write *write, hnk__touched *in)
         return HNK_ERROR_DIRECTORY_GONE;
     bool current = hnk__bucket_is_current(in->bucket, &in->row, hnk__txn_number(write->txn) - 1, &in->tally) &&
                    incarnation != 0 && !row_is_lost;
-    if (!current && (incarnation != in->row.incarnation || !hnk__slots_tally(file, &in->tally)))
-        in->tally = (hnk__tally){ 0 };
+    if (!current) {
+        hnk__tally last = { 0 };
+        bool known = hnk__slots_tally(file, &last) && incarnation == in->row.incarnation;
+        in->tally = known ? last : (hnk__tally){ .sequence = last.sequence }; /* later than any that stands there */
+    }
     in->tally.corruptions += row_is_lost;
     atomic_store_explicit(&file->header->boot, write->store->boot, memory_order_relaxed);
     atomic_store_explicit(&file->header->turn, 1, memory_order_release);

@@ -29,7 +29,7 @@ struct ChurnScenario: Scenario {
     func run(_ bench: Bench) throws -> Outcome {
         let (corpus, requests) = workload()
         let settings = bench_settings(
-            capacity_bytes: UInt64(capacity), entries_max: 0, entries_expected: UInt64(corpus.count))
+            capacity_bytes: UInt64(capacity), entries_max: 0, entries_expected: UInt64(corpus.count), sieve: false)
         var runners = try contenders.filter { bench.arguments.wantsRival($0.label) }.map { contender in
             let directory = try bench.directory.make(contender.rival.name)
             let store = try OpenStore(contender.rival, directory: directory, settings: settings)

@@ -11,7 +11,7 @@ struct MemoryScenario: Scenario {
     private static let mostBytes = 1 << 20
     private static let mostBytesPerEntry = 10
     private static let valueBytes = 100
-    private static let settings = bench_settings(capacity_bytes: 0, entries_max: 0, entries_expected: 0)
+    private static let settings = bench_settings(capacity_bytes: 0, entries_max: 0, entries_expected: 0, sieve: false)
 
     func run(_ bench: Bench) throws -> Outcome {
         var outcome = Outcome(scenario: name)

@@ -55,7 +55,8 @@ private struct Opener {
     init(_ rival: Rival, _ corpus: Corpus, directory: String) throws {
         self.rival = rival
         self.directory = directory
-        settings = bench_settings(capacity_bytes: 0, entries_max: 0, entries_expected: UInt64(corpus.count))
+        settings = bench_settings(
+            capacity_bytes: 0, entries_max: 0, entries_expected: UInt64(corpus.count), sieve: false)
         try OpenStore(rival, directory: directory, settings: settings).fill(corpus)
         try open(corpus, key: 0)
         opening.removeAll()

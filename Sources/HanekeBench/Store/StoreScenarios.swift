@@ -119,7 +119,7 @@ enum StoreScenarios {
                 name: "open to the first get, closed cleanly, warm",
                 counts: quick ? [20_000, 100_000] : [200_000, 1_000_000],
                 rivals: databases),
-            HitRatioScenario(name: "hit ratio against exact LRU", cases: quick ? [cases[1]] : cases),
+            HitRatioScenario(name: "hit ratio against exact LRU and SIEVE", cases: quick ? [cases[1]] : cases),
             MemoryScenario(
                 name: "memory of an open store beside the page cache",
                 counts: quick ? [1000, 100_000] : [1000, 200_000, 1_000_000]),

@@ -59,7 +59,8 @@ struct ThroughputScenario: Scenario {
             let key = isFill ? contender.label : contender.rival.storeName
             if let known = stores[key] { return Runner(contender, known.store, known.directory) }
             let directory = try bench.directory.make(contender.rival.name)
-            let settings = bench_settings(capacity_bytes: 0, entries_max: 0, entries_expected: UInt64(entries))
+            let settings = bench_settings(
+                capacity_bytes: 0, entries_max: 0, entries_expected: UInt64(entries), sieve: false)
             let store = try OpenStore(contender.rival, directory: directory, settings: settings, sessions: threads)
             if !isFill {
                 try store.fill(corpus)

@@ -93,8 +93,10 @@ struct Invocation {
             throw Failure.usage("no command given; haneke --help lists them")
         }
         let allowed = Set(Option.global + command.options)
-        if let stray = values.keys.filter({ !allowed.contains($0) }).map(\.name).min() {
-            throw Failure.usage("--\(stray) does not go with \(command.name): \(command.usage)")
+        if let stray = values.keys.filter({ !allowed.contains($0) }).min(by: { $0.name < $1.name }) {
+            let takers = Command.all.filter { $0.options.contains(stray) }.map(\.name).joined(separator: ", ")
+            throw Failure.usage(
+                "--\(stray.name) does not go with \(command.name), but with \(takers): \(command.usage)")
         }
         guard command.operandCount.contains(operands.count) else {
             let what = operands.count < command.operandCount.lowerBound ? "too few arguments" : "too many arguments"

@@ -19,7 +19,11 @@ extension Option {
         name: "bucket", short: nil, value: "NAME", help: "the bucket to work in; \"default\" if not given")
     static let capacity = Option(
         name: "capacity", short: nil, value: "BYTES",
-        help: "what the bucket's entries may take on the disk, kept in the store: 500K, 64M, 2G, unlimited")
+        help:
+            "what the bucket's entries may take on the disk from now on: 500K, 64M, 2G, unlimited; less evicts at once")
+    static let eviction = Option(
+        name: "eviction", short: nil, value: "POLICY",
+        help: "what the bucket gives up first from now on: lru, the least recently used, or sieve")
     static let json = Option(
         name: "json", short: nil, value: nil, help: "answer with one JSON document on standard output")
     static let help = Option(name: "help", short: "h", value: nil, help: "show help, for the tool or one command")
@@ -31,10 +35,11 @@ extension Option {
         name: "ttl", short: nil, value: "SECONDS", help: "how long the entry lives; 0 is expired from the start")
     static let prefix = Option(name: "prefix", short: nil, value: "P", help: "only keys that start with P")
     static let lru = Option(
-        name: "lru", short: nil, value: nil, help: "least recently used first: the order of eviction")
+        name: "lru", short: nil, value: nil,
+        help: "least recently used first: the order of eviction, unless that is sieve")
     static let long = Option(
         name: "long", short: nil, value: nil, help: "with size, share of the disk, last use and expiry")
 
     /// Those that every command takes, and that may stand before it.
-    static let global: [Option] = [store, bucket, capacity, json, help, version]
+    static let global: [Option] = [store, bucket, json, help, version]
 }

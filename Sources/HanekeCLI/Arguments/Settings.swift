@@ -1,4 +1,5 @@
 import Foundation
+import HanekeStorage
 
 /// What the global options say, each checked, before anything is touched.
 struct Settings {
@@ -9,6 +10,8 @@ struct Settings {
     let namesBucket: Bool
     /// nil leaves the bucket's capacity as it is.
     let capacity: UInt64?
+    /// nil leaves the bucket's order of eviction as it is.
+    let eviction: Bucket.EvictionPolicy?
 
     init(_ invocation: Invocation, environment: [String: String]) throws {
         storeDirectory = try invocation[.store] ?? Self.defaultStore(environment)
@@ -25,6 +28,12 @@ struct Settings {
                 throw Failure.usage("--capacity \"\(text)\" is no size; write bytes, or 500K, 64M, 2G, unlimited")
             }
             return bytes
+        }
+        eviction = try invocation[.eviction].map { text in
+            guard let policy = Bucket.EvictionPolicy(name: text) else {
+                throw Failure.usage("--eviction \"\(text)\" is no order of eviction; write lru or sieve")
+            }
+            return policy
         }
     }
 

@@ -4,15 +4,17 @@ import HanekeStorage
 
 extension Command {
     static let fetch = Command(
-        name: "fetch", operands: "URL", operandCount: 1...1, options: [.output, .ttl],
+        name: "fetch", operands: "URL", operandCount: 1...1, options: [.output, .ttl, .capacity, .eviction],
         summary: "Write what is at URL: from the store if it is there, else from the server.",
         details: """
             The value is kept under the URL, without user and password, in the bucket: "haneke get URL" reads it, too. Which tier
             answered, disk or network, is said on standard error, or as "source" in the document of --json, which
             holds the value as that of get does. To a Swift program the store's directory is a cache of that name, and the bucket
             is its format: Cache<Data>(name: "cli", directory: …) with Format(name: "default"). --ttl counts from the download.
+            A value that can't be kept, as one over the capacity, is written all the same, and standard error says so.
             """
     ) { session in
+        Diagnostics.setHandler { Console.note(ToolWording.of($0)) }
         let url = try session.url()
         let lifetime = try session.invocation.lifetime()
         let bucket = try session.bucketForWriting()
@@ -25,7 +27,7 @@ extension Command {
             value = try await fetch.value
         } catch {
             // Its text names the URL.
-            throw Failure.failed(error is NetworkError ? "\(error)" : "\(error); check the URL")
+            throw Failure.failed(ToolWording.of(error is NetworkError ? "\(error)" : "\(error); check the URL"))
         }
         await cache.flush()
         let shown = url.withoutCredentials.absoluteString
@@ -49,7 +51,20 @@ extension Session {
         else {
             throw Failure.usage("\"\(text)\" is no http or https URL; write it as in http://example.com/path")
         }
+        if let port = Self.port(in: text), !(UInt16(port).map { $0 > 0 } ?? false) {
+            throw Failure.usage("\(url.withoutCredentials): there is no port \(port); ports go from 1 to 65535")
+        }
         return url
+    }
+
+    /// The port as it is written, since `URL` gives none where it does not fit its type; nil if none is given.
+    private static func port(in text: String) -> Substring? {
+        guard let start = text.range(of: "://")?.upperBound else { return nil }
+        let authority = text[start...].prefix { !"/?#".contains($0) }
+        // The colons of an IPv6 address are between brackets, those of a password before "@".
+        let end = authority.lastIndex { "@]".contains($0) } ?? authority.startIndex
+        let port = authority[end...].lastIndex(of: ":").map { authority[authority.index(after: $0)...] }
+        return port?.isEmpty == false ? port : nil
     }
 
     /// A cache on the bucket's own directory, where the bucket is a format with the capacity that it has.

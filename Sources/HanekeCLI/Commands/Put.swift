@@ -2,11 +2,12 @@ import HanekeStorage
 
 extension Command {
     static let put = Command(
-        name: "put", operands: "KEY [FILE]", operandCount: 1...2, options: [.ttl],
+        name: "put", operands: "KEY [FILE]", operandCount: 1...2, options: [.ttl, .capacity, .eviction],
         summary: "Store a value under KEY: the bytes of FILE, or of standard input.",
         details: """
-            What was under KEY is replaced. Least recently used entries go until the bucket is within its capacity; a value
-            that alone exceeds it is refused. FILE "-" is standard input. A value of any length needs little memory.
+            What was under KEY is replaced. Entries go until the bucket is within its capacity, the least recently used first
+            unless --eviction says sieve; a value that alone exceeds it is refused, and an older value of KEY, stale by then,
+            is removed. FILE "-" is standard input. A value of any length needs little memory.
             """
     ) { session in
         let key = try session.invocation.key()
@@ -36,6 +37,7 @@ extension Session {
         let capacity = (try? bucket.statistics().capacityBytes).map { " (\(ByteCount.text($0)))" } ?? ""
         return .failed(
             "\(subject): a value of \(size) needs more on the disk than the capacity of bucket "
-                + "\"\(bucket.name)\"\(capacity); raise it with --capacity")
+                + "\"\(bucket.name)\"\(capacity); raise it with --capacity; an older value of the key is gone, for it was stale"
+        )
     }
 }

@@ -11,7 +11,7 @@ struct Session {
         try DiskStore(directory: settings.storeDirectory)
     }
 
-    /// The bucket, made where it is missing, with `--capacity` applied.
+    /// The bucket, made where it is missing, with `--capacity` and `--eviction` applied.
     func bucketForWriting() throws -> Bucket {
         try bucket(in: storeForWriting(), mustExist: false)
     }
@@ -53,11 +53,12 @@ struct Session {
                 + (names.isEmpty ? "the store is empty" : "--bucket names another: \(names)"))
     }
 
-    /// Opens the bucket, with `--capacity` applied.
+    /// Opens the bucket, with `--capacity` and `--eviction` applied, which only commands that write take.
     func bucket(in store: DiskStore, mustExist: Bool) throws(StoreError) -> Bucket {
         try store.bucket(
             named: settings.bucketName,
-            options: Bucket.Options(capacityBytes: settings.capacity, mustExist: mustExist))
+            options: Bucket.Options(
+                capacityBytes: settings.capacity, eviction: settings.eviction, mustExist: mustExist))
     }
 }
 

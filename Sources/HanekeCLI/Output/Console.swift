@@ -46,8 +46,13 @@ final class Console {
     }
 
     /// One line on standard error; nothing can be done if that fails.
-    func note(_ message: String) {
+    ///
+    /// Any thread.
+    static func note(_ message: String) {
         let line = Array("haneke: \(Printable.text(message))\n".utf8)
         try? line.withUnsafeBytes { try Descriptor.standardError.write($0) }
     }
+
+    /// The same.
+    func note(_ message: String) { Self.note(message) }
 }

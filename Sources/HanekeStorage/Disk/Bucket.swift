@@ -21,17 +21,31 @@ public final class Bucket: @unchecked Sendable {
         public var entriesMax: Int?
         /// The lifetime of entries that are set without one; `.seconds(Int64.max)` or longer, the default, is for ever.
         public var lifetime: Duration?
+        /// Which entry goes when there is no room; the default of a new bucket is `.leastRecentlyUsed`.
+        ///
+        /// A change costs O(entries) where it is one to `.sieve`: its order is made anew, by what was set last.
+        public var eviction: EvictionPolicy?
         /// Whether to throw `notFound` instead of making the bucket.
         public var mustExist: Bool
 
         /// Names what is to be set.
         public init(
-            capacityBytes: UInt64? = nil, entriesMax: Int? = nil, lifetime: Duration? = nil, mustExist: Bool = false
+            capacityBytes: UInt64? = nil, entriesMax: Int? = nil, lifetime: Duration? = nil,
+            eviction: EvictionPolicy? = nil, mustExist: Bool = false
         ) {
             self.capacityBytes = capacityBytes
             self.entriesMax = entriesMax
             self.lifetime = lifetime
+            self.eviction = eviction
             self.mustExist = mustExist
+        }
+
+        init(_ raw: hnk_bucket_options) {
+            capacityBytes = raw.capacity_bytes
+            entriesMax = Int(clamping: raw.entries_max)
+            lifetime = raw.lifetime_ms == Int64.max ? .seconds(Int64.max) : .milliseconds(raw.lifetime_ms)
+            eviction = EvictionPolicy(rawValue: raw.eviction)
+            mustExist = false
         }
 
         var raw: hnk_bucket_options {
@@ -48,6 +62,10 @@ public final class Bucket: @unchecked Sendable {
             if let lifetime {
                 raw.fields |= HNK_FIELD_LIFETIME
                 raw.lifetime_ms = milliseconds(of: lifetime)
+            }
+            if let eviction {
+                raw.fields |= HNK_FIELD_EVICTION
+                raw.eviction = eviction.rawValue
             }
             if mustExist {
                 raw.fields |= HNK_FIELD_MUST_EXIST
@@ -133,7 +151,7 @@ public final class Bucket: @unchecked Sendable {
 
     /// Stores `value` under `key`, replacing what was there.
     ///
-    /// Least recently used entries go so that the limits hold.
+    /// Entries go so that the limits hold, in the order that `Options.eviction` says.
     ///
     /// - Parameters:
     ///   - metadata: up to 65,536 bytes of your own.
@@ -232,6 +250,19 @@ public final class Bucket: @unchecked Sendable {
         guard status == .ok else { throw StoreError(status, detail: detail) }
     }
 
+    /// What the bucket is set to now, by whichever process; no member is nil, and `mustExist` is false.
+    ///
+    /// One lookup.
+    ///
+    /// - Throws: `notFound` if the bucket has been removed.
+    public func settings() throws(StoreError) -> Options {
+        var raw = hnk_bucket_options()
+        raw.struct_size = UInt32(MemoryLayout<hnk_bucket_options>.size)
+        let status = hnk_bucket_settings(self.raw, &raw)
+        guard status == .ok else { throw StoreError(status) }
+        return Options(raw)
+    }
+
     /// Counts.
     ///
     /// One lookup.
@@ -243,7 +274,7 @@ public final class Bucket: @unchecked Sendable {
     public enum Order: Sendable {
         /// By the bytes of the key; keys over 506 bytes by their first 491, then by digest.
         case key
-        /// Least recently used first: the order of eviction.
+        /// Least recently used first: the order in which `EvictionPolicy.leastRecentlyUsed` evicts.
         case access
     }
 

@@ -41,7 +41,7 @@ public struct ValueWriter: ~Copyable, @unchecked Sendable {
 
     /// Makes the value visible under its key, replacing what was there, and ends the writer whatever the outcome.
     ///
-    /// The lifetime counts from here. Least recently used entries go so that the limits hold.
+    /// The lifetime counts from here. Entries go so that the limits hold.
     ///
     /// - Throws: what an `append` threw; `valueTooLarge` if the value alone exceeds the capacity: nothing is evicted, the
     ///   key's old value is removed; `notFound` if the bucket was removed meanwhile.

@@ -24,6 +24,10 @@ enum Files {
 
     static func remove(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
 
+    static func move(_ path: String, to other: String) throws {
+        try FileManager.default.moveItem(atPath: path, toPath: other)
+    }
+
     static func copy(_ path: String, to other: String) throws {
         try FileManager.default.copyItem(atPath: path, toPath: other)
     }

@@ -23,14 +23,20 @@ struct RawSlots {
         try Files.patch(path(directory), at: offset(ofCell: slot), body, count: 128)
     }
 
-    /// Changes the counts, and makes their digest hold.
+    /// Changes the last counts, and makes their digest hold.
     static func changeCounts(_ directory: String, _ body: (inout [UInt8]) -> Void) throws {
         try Files.patch(
-            path(directory), at: 128,
+            path(directory), at: try RawSlots(directory).counts,
             { counts in
                 body(&counts)
-                counts.set(xxh3(Array(counts.prefix(104))), at: 104)
-            }, count: 112)
+                counts.set(xxh3(Array(counts.prefix(120))), at: 120)
+            }, count: 128)
+    }
+
+    /// Where the later of the two counts begins.
+    var counts: Int {
+        let (even, odd): (UInt64, UInt64) = (bytes.integer(at: 128 + 80), bytes.integer(at: 256 + 80))
+        return odd > even ? 256 : 128
     }
 
     var magic: String { String(decoding: bytes.prefix(8), as: UTF8.self) }
@@ -43,26 +49,32 @@ struct RawSlots {
     var boot: UInt64 { bytes.integer(at: 56) }
     var incarnation: UInt64 { bytes.integer(at: 64) }
     var turn: UInt64 { bytes.integer(at: 72) }
-    var zeros: [UInt8] { Array(bytes[80..<128]) + Array(bytes[228..<232]) + Array(bytes[240..<4_096]) }
+    var zeros: [UInt8] { Array(bytes[80..<128]) + Array(bytes[counts + 108..<counts + 120]) + Array(bytes[384..<4_096]) }
 
-    var entries: UInt64 { bytes.integer(at: 128) }
-    var charged: UInt64 { bytes.integer(at: 136) }
-    var payload: UInt64 { bytes.integer(at: 144) }
-    var blobs: UInt64 { bytes.integer(at: 152) }
-    var generation: UInt64 { bytes.integer(at: 160) }
-    var evictions: UInt64 { bytes.integer(at: 168) }
-    var writes: UInt64 { bytes.integer(at: 176) }
-    var corruptions: UInt64 { bytes.integer(at: 184) }
-    var refused: UInt64 { bytes.integer(at: 192) }
-    var transaction: UInt64 { bytes.integer(at: 200) }
-    var slots: UInt32 { bytes.integer(at: 208) }
-    var firstFree: UInt32 { bytes.integer(at: 212) }
-    var digest: UInt64 { bytes.integer(at: 232) }
-    var computedDigest: UInt64 { xxh3(Array(bytes[128..<232])) }
+    var entries: UInt64 { bytes.integer(at: counts) }
+    var charged: UInt64 { bytes.integer(at: counts + 8) }
+    var payload: UInt64 { bytes.integer(at: counts + 16) }
+    var blobs: UInt64 { bytes.integer(at: counts + 24) }
+    var generation: UInt64 { bytes.integer(at: counts + 32) }
+    var evictions: UInt64 { bytes.integer(at: counts + 40) }
+    var writes: UInt64 { bytes.integer(at: counts + 48) }
+    var corruptions: UInt64 { bytes.integer(at: counts + 56) }
+    var refused: UInt64 { bytes.integer(at: counts + 64) }
+    var transaction: UInt64 { bytes.integer(at: counts + 72) }
+    var sequence: UInt64 { bytes.integer(at: counts + 80) }
+    var slots: UInt32 { bytes.integer(at: counts + 88) }
+    var firstFree: UInt32 { bytes.integer(at: counts + 92) }
+    var oldest: UInt32 { bytes.integer(at: counts + 96) }
+    var newest: UInt32 { bytes.integer(at: counts + 100) }
+    var hand: UInt32 { bytes.integer(at: counts + 104) }
+    var digest: UInt64 { bytes.integer(at: counts + 120) }
+    var computedDigest: UInt64 { xxh3(Array(bytes[counts..<counts + 120])) }
 
     func time(_ slot: Int) -> UInt64 { bytes.integer(at: Self.offset(ofTime: slot)) }
     func use(_ slot: Int) -> UInt8 { bytes[Self.offset(ofCell: slot)] }
     func next(_ slot: Int) -> UInt32 { bytes.integer(at: Self.offset(ofCell: slot) + 4) }
+    func newer(_ slot: Int) -> UInt32 { bytes.integer(at: Self.offset(ofCell: slot) + 12) }
+    func isVisited(_ slot: Int) -> Bool { time(slot) & 1 == 1 }
 
     /// The slots whose cells have this use.
     func slots(_ use: UInt8) -> [Int] { (0..<Int(slots)).filter { self.use($0) == use } }
@@ -89,6 +101,17 @@ struct RawSlots {
         while next != 0, found.count <= Int(slots) {
             found.append(Int(next) - 1)
             next = self.next(Int(next) - 1)
+        }
+        return found
+    }
+
+    /// The slots of the entries in order of insertion, as SIEVE's list has them.
+    var inserted: [Int] {
+        var found: [Int] = []
+        var next = oldest
+        while next != 0, next <= slots, found.count <= Int(slots) {
+            found.append(Int(next) - 1)
+            next = newer(Int(next) - 1)
         }
         return found
     }

@@ -32,12 +32,27 @@ struct InvocationTests {
             ([], "no command"), (["frob"], "is no command"), (["get"], "too few arguments"),
             (["get", "a", "b"], "too many arguments"), (["get", "--frob", "k"], "is no option"),
             (["get", "-x", "k"], "is no option"), (["get", "k", "-o"], "wants a value"),
-            (["ls", "--ttl", "5"], "does not go with ls"), (["ls", "--json=yes"], "takes no value"),
+            (["ls", "--ttl", "5"], "does not go with ls, but with put, fetch, import"),
+            (["ls", "--json=yes"], "takes no value"),
         ] as [([String], String)])
     func refused(line: [String], reason: String) throws {
         let failure = try #require(throws: Failure.self) { _ = try Invocation(line) }
         #expect(failure.status == .usage)
         #expect(failure.message.contains(reason))
+    }
+
+    @Test("a command that reads takes no capacity, and says which ones do", arguments: Command.all.map(\.name))
+    func capacity(name: String) throws {
+        let writers = ["put", "compact", "fetch", "import"]
+        let operands = ["put", "get", "has", "rm", "fetch", "import", "export"].contains(name) ? ["operand"] : []
+        let line = [name] + operands + ["--capacity", "1M"]
+        if writers.contains(name) {
+            #expect(try Invocation(line)[.capacity] == "1M")
+        } else {
+            let failure = try #require(throws: Failure.self) { _ = try Invocation(line) }
+            #expect(failure.status == .usage)
+            #expect(failure.message.contains("does not go with \(name), but with put, compact, fetch, import"))
+        }
     }
 
     @Test("help and version are given even where arguments are missing")
@@ -93,7 +108,7 @@ struct InvocationTests {
             #expect(throws: Failure.self) { try store([], [:]) }
         #endif
         #expect(throws: Failure.self) { try store(["--store", ""], all) }
-        #expect(throws: Failure.self) { try store(["--capacity", "much"], all) }
+        #expect(throws: Failure.self) { try Settings(Invocation(["compact", "--capacity", "much"]), environment: all) }
         #expect(throws: Failure.self) { try store(["--bucket", String(repeating: "b", count: 256)], all) }
     }
 }

@@ -96,6 +96,34 @@ struct FetchTests {
         #expect(try store.haneke("ls").text.isEmpty)
     }
 
+    @Test("a value over the capacity is written, and said to be not kept, with the tool's remedy")
+    func notKept() throws {
+        let store = try StoreUnderTest()
+        let value = Data.sample(100_000)
+        let server = try LoopbackServer { _ in .response(body: value) }
+        let run = try store.haneke("fetch", server.urlString(), "--capacity", "50K")
+        #expect(run.status == 0)
+        #expect(run.output == value)
+        #expect(run.errorLines.count == 2)
+        #expect(run.errors.contains("could not write") && run.errors.contains("raise it with --capacity"))
+    }
+
+    @Test(
+        "a port that there is none of is wrong usage that names it, and makes no store",
+        arguments: [
+            ("http://127.0.0.1:99999/", "99999"), ("http://h:0", "0"), ("https://[::1]:65536/?a:1", "65536"),
+            ("http://h:99999999999999999999#:1", "99999999999999999999"), ("http://user:s3cret@h:70000/a@b", "70000"),
+        ])
+    func badPorts(url: String, port: String) throws {
+        let store = try StoreUnderTest()
+        let run = try store.haneke("fetch", url)
+        #expect(run.status == 2)
+        #expect(run.errorLines.count == 1)
+        #expect(run.errors.contains("there is no port \(port); ports go from 1 to 65535"))
+        #expect(!run.errors.contains("s3cret"))
+        #expect(!FileManager.default.fileExists(atPath: store.store))
+    }
+
     @Test(
         "what is no http or https URL is wrong usage",
         arguments: ["", "example", "ftp://h/f", "http://", "/etc/passwd"])

@@ -35,7 +35,8 @@ struct StoreTests {
         try store.haneke("get", "a")
         try store.haneke("get", "gone")
         try store.haneke("get", "b")
-        let report = try store.haneke("stat", "--json", "--capacity", "1M").json()
+        try store.haneke("compact", "--capacity", "1M")
+        let report = try store.haneke("stat", "--json").json()
         let expected = [
             "entries": 2, "payload_bytes": 1_500, "capacity_bytes": 1_048_576, "hits": 1, "misses": 2, "writes": 2,
             "evictions": 0, "expirations": 1, "corruptions": 0, "refused": 0,
@@ -46,7 +47,8 @@ struct StoreTests {
         #expect(report["bucket"] as? String == "default")
         #expect(report["buckets"] as? [String] == ["default"])
         #expect(try store.haneke("stat").text.contains("1.0 MiB"))
-        let unlimited = try store.haneke("stat", "--json", "--capacity", "unlimited").json()
+        try store.haneke("compact", "--capacity", "unlimited")
+        let unlimited = try store.haneke("stat", "--json").json()
         #expect(unlimited["capacity_bytes"] is NSNull)
     }
 
@@ -58,6 +60,7 @@ struct StoreTests {
         #expect(run.status == 3)
         #expect(run.errorLines.count == 1)
         #expect(run.errors.contains("\"large\"") && run.errors.contains("--capacity"))
+        #expect(run.errors.contains("an older value of the key is gone"))
         #expect(try store.haneke("ls").text == "small\n")
         #expect(try store.haneke("stat", "--json").json()["refused"] as? Int == 1)
     }
@@ -75,8 +78,27 @@ struct StoreTests {
         #expect(try #require(report["evictions"] as? Int) > 0)
         #expect(try store.haneke("has", "0").status == 0)
         #expect(try store.haneke("has", "1").status == 1)
-        try store.haneke("stat", "--capacity", "20000")
+        // A reading command would not be expected to evict: it refuses.
+        #expect(try store.haneke("ls", "--capacity", "20000").status == 2)
+        #expect(try store.haneke("stat", "--json").json()["capacity_bytes"] as? Int == 65_536)
+        try store.haneke("compact", "--capacity", "20000")
         #expect(try #require(try store.haneke("stat", "--json").json()["bytes"] as? Int) <= 20_000)
+    }
+
+    @Test("the order of eviction is kept in the store: by sieve what was read stays, however long ago")
+    func eviction() throws {
+        let store = try StoreUnderTest()
+        try store.haneke("put", "0", "--capacity", "64K", "--eviction", "sieve", input: Data.sample(8_000))
+        try store.haneke("get", "0")
+        for key in 1..<9 { try store.haneke("put", "\(key)", input: Data.sample(8_000)) }
+        #expect(try store.haneke("has", "0").status == 0)
+        #expect(try store.haneke("has", "1").status == 1)
+        let report = try store.haneke("stat", "--json").json()
+        #expect(report["eviction"] as? String == "sieve")
+        #expect(try #require(report["evictions"] as? Int) > 0)
+        #expect(try store.haneke("stat", "--eviction", "lru").text.contains("eviction     lru\n"))
+        try store.haneke("put", "9", input: Data.sample(8_000))
+        #expect(try store.haneke("has", "0").status == 1)
     }
 
     @Test("clear empties one bucket and leaves the others")
@@ -146,6 +168,24 @@ struct StoreTests {
         #expect(try store.haneke("get", "large").status == 1)
     }
 
+    @Test("verify of a store that does not open sound names the tool's own remedy")
+    func damagedStore() throws {
+        let store = try StoreUnderTest()
+        for key in 0..<100 { try store.haneke("put", "\(key)", input: Data.sample(3_000)) }
+        let file = try #require(FileHandle(forUpdatingAtPath: store.store + "/data.mdb"))
+        let size = try file.seekToEnd()
+        for offset in stride(from: 3 * 4_096, to: size, by: 3 * 4_096) {
+            try file.seek(toOffset: offset)
+            try file.write(contentsOf: Data("spoiled".utf8))
+        }
+        try file.close()
+        let run = try store.haneke("verify")
+        #expect(run.status == 3)
+        #expect(run.errors.contains("the store is damaged; any command but verify salvages what is whole"))
+        #expect(try store.haneke("ls").status == 0)
+        #expect(try store.haneke("verify").status == 0)
+    }
+
     @Test("a question to a store or bucket that is not there is an error with a remedy")
     func missingStore() throws {
         let store = try StoreUnderTest()
@@ -154,6 +194,8 @@ struct StoreTests {
             #expect(run.status == 3)
             #expect(run.errors.contains(store.store) && run.errors.contains("--store"))
         }
+        let capacity = try store.haneke("compact", "--capacity", "1M")
+        #expect(capacity.status == 3)
         #expect(try store.haneke("export", store.directory.path("out")).status == 3)
         #expect(!FileManager.default.fileExists(atPath: store.store))
         try store.haneke("put", "a", "--bucket", "mine")
@@ -191,6 +233,7 @@ struct StoreTests {
         #expect(try run.json()["exit_status"] as? Int == 2)
         #expect(try ToolRun([]).status == 2)
         #expect(try store.haneke("put", "k", "--capacity", "much").status == 2)
+        #expect(try store.haneke("put", "k", "--eviction", "fifo").status == 2)
         #expect(!FileManager.default.fileExists(atPath: store.store))
     }
 

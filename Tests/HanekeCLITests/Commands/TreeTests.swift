@@ -84,7 +84,38 @@ struct TreeTests {
         let kept = try store.haneke("ls").text.split(separator: "\n").map(String.init)
         #expect(kept.count < 60 && kept == (160 - kept.count..<160).map(String.init))
         #expect(try #require(try store.haneke("stat", "--json").json()["bytes"] as? Int) <= 131_072)
+        let again = try store.haneke("import", store.directory.path("in"), "--json").json()
+        #expect(again["imported"] as? Int == 60)
+        #expect(try #require(again["evicted"] as? Int) > 0)
     }
+
+    #if os(Linux)
+        @Test("a disk with no room ends the import: how many files went in, and how many did not")
+        func diskFull() throws {
+            let store = try StoreUnderTest()
+            // In order: 300 in two commits, one that the limit on the size of a file refuses, and three never looked at.
+            for number in 100..<400 { try store.write("in/a\(number)", Data.sample(10)) }
+            try store.write("in/b", Data.sample(3 << 20))
+            for number in 1...3 { try store.write("in/c\(number)", Data.sample(10)) }
+            // Bash counts in KiB. An ignored SIGXFSZ leaves the error.
+            let script = """
+                trap '' XFSZ; ulimit -f 2048
+                $haneke import in --json > report 2> errors; echo $?; cat errors; cat report >&2
+                """
+            let run = try store.shell(script)
+            let lines = run.output.split(separator: "\n")
+            try #require(lines.count == 3)
+            #expect(lines[0] == "3")
+            #expect(
+                lines[1].contains("\"b\": no room on the file system") && lines[1].contains("haneke compact --capacity")
+            )
+            #expect(lines[1].hasSuffix("the import ended there: 300 files went in, 4 did not"))
+            let report = try #require(try JSONSerialization.jsonObject(with: store.read("report")) as? [String: Any])
+            #expect(report["imported"] as? Int == 300)
+            #expect(report["failed"] as? Int == 4)
+            #expect(try store.haneke("verify").status == 0)
+        }
+    #endif
 
     @Test("expired entries are not exported")
     func expired() throws {

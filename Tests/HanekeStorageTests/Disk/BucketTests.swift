@@ -127,6 +127,58 @@ import Testing
         withExtendedLifetime(directory) {}
     }
 
+    @Test("what a bucket is set to can be read, stays where nothing is said, and lasts")
+    func settings() throws {
+        let directory = try TemporaryDirectory()
+        do {
+            let store = try DiskStore(directory: directory.path)
+            let made = try store.bucket(named: "test").settings()
+            #expect(
+                made
+                    == Bucket.Options(
+                        capacityBytes: .max, entriesMax: 0, lifetime: .seconds(Int64.max), eviction: .leastRecentlyUsed)
+            )
+            let bucket = try store.bucket(
+                named: "test", options: Bucket.Options(entriesMax: 9, lifetime: .milliseconds(1_500), eviction: .sieve))
+            try bucket.configure(Bucket.Options(capacityBytes: 1 << 20))
+        }
+        let store = try DiskStore(directory: directory.path)
+        let bucket = try store.bucket(named: "test", options: Bucket.Options(mustExist: true))
+        let expected = Bucket.Options(
+            capacityBytes: 1 << 20, entriesMax: 9, lifetime: .milliseconds(1_500), eviction: .sieve)
+        #expect(try bucket.settings() == expected)
+        try bucket.configure(expected)
+        #expect(try bucket.settings() == expected)
+        #expect(try store.removeBucket(named: "test"))
+        #expect(#expect(throws: StoreError.self) { try bucket.settings() }?.code == .notFound)
+    }
+
+    @Test("by SIEVE what was read stays and the others go in order of insertion; back to LRU it is the order of use")
+    func eviction() throws {
+        let (directory, bucket) = try Self.bucket(Bucket.Options(entriesMax: 3, eviction: .sieve))
+        for key in ["a", "b", "c"] { try bucket.set([1], forKey: key) }
+        #expect(try bucket.bytes(forKey: "a") == [1])
+        for key in ["d", "e"] { try bucket.set([1], forKey: key) }
+        #expect(try bucket.entries().map(\.key) == ["a", "d", "e"])
+        try bucket.configure(Bucket.Options(eviction: .leastRecentlyUsed))
+        try bucket.set([1], forKey: "f")
+        #expect(try bucket.entries().map(\.key) == ["d", "e", "f"])
+        withExtendedLifetime(directory) {}
+    }
+
+    @Test("a policy has a name; one that the library does not know is refused")
+    func policies() throws {
+        let (directory, bucket) = try Self.bucket()
+        let policies: [Bucket.EvictionPolicy] = [.leastRecentlyUsed, .sieve, Bucket.EvictionPolicy(rawValue: 99)]
+        #expect(policies.map(\.description) == ["leastRecentlyUsed", "sieve", "EvictionPolicy(99)"])
+        let error = #expect(throws: StoreError.self) {
+            try bucket.configure(Bucket.Options(eviction: policies[2]))
+        }
+        #expect(error?.code == .argument)
+        #expect(try bucket.settings().eviction == .leastRecentlyUsed)
+        withExtendedLifetime(directory) {}
+    }
+
     @Test("entries are listed by key and access, by prefix, and a walk may stop")
     func listing() throws {
         let (directory, bucket) = try Self.bucket()

@@ -255,8 +255,9 @@ static void look_after(void)
         exit(1);
     }
     settings = (hnk_bucket_options)HNK_BUCKET_OPTIONS_INIT;
-    settings.fields = HNK_FIELD_ENTRIES;
+    settings.fields = HNK_FIELD_ENTRIES | HNK_FIELD_EVICTION;
     settings.entries_max = ENTRIES_MAX - 2;
+    settings.eviction = HNK_EVICTION_SIEVE;
     (void)TOLD(hnk_bucket_configure(now.buckets[LIMITED], &settings, NULL));
 }
 
@@ -288,6 +289,8 @@ static void run_use(const char *path, const injection *what)
     take_out(PLAIN, 5);
     expire(PLAIN, EXPIRES);
     look_after();
+    for (uint32_t key = 0; key < 4; key++)
+        set(LIMITED, key);
     hnk_status status = TOLD(hnk_bucket_remove_prefix(now.buckets[PLAIN], HNK_TEXT("key-1"), NULL));
     for (uint32_t key = 10; key < KEYS; key++)
         model_note(PLAIN, key, 0, status, what);
