@@ -343,8 +343,10 @@ static inline uint64_t hnk__slots_stamp_of(hnk__slots *slots, uint32_t slot)
 /* The time for an access now: precise where eviction is exact. Bit 0 is clear. */
 uint64_t hnk__slots_now(uint32_t slots);
 
-/* The last counts that were written whole; false if there are none. */
+/* The counts; false if they are being written, or were left half written or damaged. */
 bool hnk__slots_tally(const hnk__slots *slots, hnk__tally *out);
+/* The last counts that were written whole, maybe not the last; false if there are none. */
+bool hnk__slots_tally_left(const hnk__slots *slots, hnk__tally *out);
 void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally); /* fills in sequence and digest */
 
 void hnk__tally_empty(hnk__tally *tally); /* of entries; generation and history stay */

@@ -78,19 +78,23 @@ static void store_words(_Atomic uint64_t *words, const void *from, size_t count)
     }
 }
 
-/* The later of two tallies, or the other if that was caught, or left, half written. */
-static bool newest_tally(const _Atomic uint64_t (*tallies)[HNK_TALLY_WORDS], hnk__tally *out)
+/* The later of two tallies, or the other if that was caught, or left, half written; *out_both tells whether both hold
+ * and follow each other. False: neither holds. */
+static bool newest_tally(const _Atomic uint64_t (*tallies)[HNK_TALLY_WORDS], hnk__tally *out, bool *out_both)
 {
-    enum { SEQUENCE = offsetof(hnk__tally, sequence) / sizeof(uint64_t) };
-    uint64_t even = atomic_load_explicit(&tallies[0][SEQUENCE], memory_order_relaxed);
-    uint64_t odd = atomic_load_explicit(&tallies[1][SEQUENCE], memory_order_relaxed);
-    for (unsigned i = 0, place = odd > even; i < 2; i++, place = 1 - place) {
-        load_words(out, tallies[place], HNK_TALLY_WORDS);
-        if (out->digest == tally_digest(out) && out->sequence % 2 == place)
-            return true;
-    }
-    *out = (hnk__tally){ 0 };
-    return false;
+    hnk__tally even, odd;
+    load_words(&even, tallies[0], HNK_TALLY_WORDS);
+    load_words(&odd, tallies[1], HNK_TALLY_WORDS);
+    bool even_holds = even.digest == tally_digest(&even) && even.sequence % 2 == 0;
+    bool odd_holds = odd.digest == tally_digest(&odd) && odd.sequence % 2 == 1;
+    *out_both = even_holds && odd_holds && (even.sequence == odd.sequence + 1 || odd.sequence == even.sequence + 1);
+    if (!even_holds && !odd_holds)
+        *out = (hnk__tally){ 0 };
+    else if (even_holds && odd_holds)
+        *out = odd.sequence > even.sequence ? odd : even;
+    else
+        *out = odd_holds ? odd : even;
+    return even_holds || odd_holds;
 }
 
 /* Writes a new file, which holds nothing and belongs to no incarnation of its bucket. */
@@ -103,8 +107,10 @@ static bool initialize(int file, uint32_t bucket_id, const uint8_t identity[16])
     header.version = VERSION;
     header.bucket_id = bucket_id;
     memcpy(header.identity, identity, 16);
-    nothing.digest = tally_digest(&nothing);
-    memcpy((void *)header.tallies[0], &nothing, sizeof nothing);
+    for (; nothing.sequence < 2; nothing.sequence++) {
+        nothing.digest = tally_digest(&nothing);
+        memcpy((void *)header.tallies[nothing.sequence], &nothing, sizeof nothing);
+    }
     return hnk__reserve(file, 0, HNK_SLOTS_HEADER_BYTES) &&
            pwrite(file, &header, sizeof header, 0) == (ssize_t)sizeof header;
 }
@@ -240,7 +246,8 @@ bool hnk__slots_peek(int directory, uint32_t bucket_id, hnk__tally *out)
         return false;
     bool whole = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header;
     close(file);
-    return whole && newest_tally(header.tallies, out);
+    bool both;
+    return whole && newest_tally(header.tallies, out, &both);
 }
 
 /* Access times ---------------------------------------------------------------------------------------------------- */
@@ -254,7 +261,14 @@ uint64_t hnk__slots_now(uint32_t slots)
 
 bool hnk__slots_tally(const hnk__slots *slots, hnk__tally *out)
 {
-    return newest_tally(slots->header->tallies, out);
+    bool both;
+    return newest_tally(slots->header->tallies, out, &both) && both;
+}
+
+bool hnk__slots_tally_left(const hnk__slots *slots, hnk__tally *out)
+{
+    bool both;
+    return newest_tally(slots->header->tallies, out, &both);
 }
 
 void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally)

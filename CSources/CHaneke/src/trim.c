@@ -32,7 +32,7 @@ static void count_files(hnk_store *store, uint32_t id, bool asks, struct totals 
     for (hnk_bucket *bucket = store->buckets; bucket != NULL && !opened; bucket = bucket->next)
         if (bucket->id == id) {
             opened = true;
-            whole = hnk__slots_tally(&bucket->file, &tally);
+            whole = hnk__slots_tally_left(&bucket->file, &tally);
         }
     pthread_mutex_unlock(&store->listing);
     if (opened && whole)

@@ -290,7 +290,7 @@ static hnk_status take_in_hand(hnk__write *write, hnk__touched *in)
                    incarnation != 0 && !row_is_lost;
     if (!current) {
         hnk__tally last = { 0 };
-        bool known = hnk__slots_tally(file, &last) && incarnation == in->row.incarnation;
+        bool known = hnk__slots_tally_left(file, &last) && incarnation == in->row.incarnation;
         in->tally = known ? last : (hnk__tally){ .sequence = last.sequence }; /* later than any that stands there */
     }
     in->tally.corruptions += row_is_lost;
