@@ -49,7 +49,9 @@ struct RawSlots {
     var boot: UInt64 { bytes.integer(at: 56) }
     var incarnation: UInt64 { bytes.integer(at: 64) }
     var turn: UInt64 { bytes.integer(at: 72) }
-    var zeros: [UInt8] { Array(bytes[80..<128]) + Array(bytes[counts + 108..<counts + 120]) + Array(bytes[384..<4_096]) }
+    var zeros: [UInt8] {
+        Array(bytes[80..<128]) + Array(bytes[counts + 108..<counts + 120]) + Array(bytes[384..<4_096])
+    }
 
     var entries: UInt64 { bytes.integer(at: counts) }
     var charged: UInt64 { bytes.integer(at: counts + 8) }
