@@ -15,25 +15,62 @@ static uint32_t draw(hnk_store *store, uint32_t below)
     return (uint32_t)(((x * 2685821657736338717u) >> 32) * below >> 32);
 }
 
-/* The slot with the oldest access time among all, or UINT32_MAX. Cells without an entry have none. */
-static uint32_t oldest_of_all(hnk__touched *in, uint32_t keep, uint64_t *out_timed)
+/* Notes a slot among the oldest known, which stand in order. */
+static void note(hnk__oldest *known, uint32_t slot, uint64_t stamp)
 {
-    uint32_t oldest = UINT32_MAX;
-    uint64_t oldest_stamp = UINT64_MAX;
-    *out_timed = 0;
+    uint32_t at = known->count;
+    if (at == HNK_OLDEST_MAX && stamp >= known->of[--at].stamp)
+        return;
+    known->count = at + 1;
+    for (; at > 0 && known->of[at - 1].stamp > stamp; at--)
+        known->of[at] = known->of[at - 1];
+    known->of[at] = (hnk__aged){ stamp, slot };
+}
+
+/* Takes the oldest known slot that has not been read, nor changed hands, since it was noted; UINT32_MAX = none. */
+static uint32_t take_known(hnk__touched *in, uint32_t keep)
+{
+    hnk__oldest *known = &in->bucket->oldest;
+    uint32_t found = UINT32_MAX, left = 0;
+    for (uint32_t i = 0; i < known->count; i++) {
+        hnk__aged aged = known->of[i];
+        if (found != UINT32_MAX || aged.slot == keep)
+            known->of[left++] = aged;
+        else if (hnk__slots_stamp_of(&in->bucket->file, aged.slot) == aged.stamp)
+            found = aged.slot;
+    }
+    known->count = left;
+    return found;
+}
+
+/* Looks at all slots; whether every entry has a time. Cells without an entry have none. */
+static bool look_at_all(hnk__touched *in)
+{
+    hnk__oldest *known = &in->bucket->oldest;
+    uint64_t timed = 0;
+    known->count = 0;
     for (uint32_t base = 0; base < in->tally.slots; base += HNK_SLOTS_GROUP) {
         const _Atomic uint64_t *stamps = hnk__slots_stamp_at(&in->bucket->file, base);
         uint32_t count = in->tally.slots - base < HNK_SLOTS_GROUP ? in->tally.slots - base : HNK_SLOTS_GROUP;
+        uint64_t newest = known->count < HNK_OLDEST_MAX ? UINT64_MAX : known->of[HNK_OLDEST_MAX - 1].stamp;
         for (uint32_t i = 0; i < count; i++) {
             uint64_t stamp = atomic_load_explicit(&stamps[i], memory_order_relaxed);
-            *out_timed += stamp != HNK_STAMP_NONE;
-            if (stamp < oldest_stamp && stamp != HNK_STAMP_NONE && base + i != keep) {
-                oldest = base + i;
-                oldest_stamp = stamp;
-            }
+            timed += stamp != HNK_STAMP_NONE;
+            if (stamp >= newest || stamp == HNK_STAMP_NONE)
+                continue;
+            note(known, base + i, stamp);
+            if (known->count == HNK_OLDEST_MAX)
+                newest = known->of[HNK_OLDEST_MAX - 1].stamp;
         }
     }
-    return oldest;
+    return timed >= in->tally.entries; /* entries whose time was lost would never go */
+}
+
+/* Whoever was noted at one look is still older than all others: times only go up. */
+static uint32_t oldest_of_all(hnk__touched *in, uint32_t keep)
+{
+    uint32_t slot = take_known(in, keep);
+    return slot == UINT32_MAX && look_at_all(in) ? take_known(in, keep) : slot;
 }
 
 /* The next slot with an access time at or after a random one. */
@@ -48,22 +85,29 @@ static uint32_t next_in_use(hnk_store *store, hnk__touched *in, uint32_t keep)
     return UINT32_MAX;
 }
 
+static bool is_known(const hnk__oldest *known, uint32_t slot)
+{
+    for (uint32_t i = 0; i < known->count; i++)
+        if (known->of[i].slot == slot)
+            return true;
+    return false;
+}
+
+/* The oldest of some random slots and of the oldest drawn before. */
 static uint32_t oldest_of_sample(hnk_store *store, hnk__touched *in, uint32_t keep)
 {
-    uint32_t oldest = UINT32_MAX;
-    uint64_t oldest_stamp = UINT64_MAX;
-    unsigned seen = 0;
-    for (unsigned tries = 0; tries < HNK_SAMPLE_TRIES && seen < HNK_SAMPLE_SLOTS; tries++) {
+    hnk__oldest *known = &in->bucket->oldest;
+    unsigned wanted = known->count > 0 ? HNK_SAMPLE_SLOTS : HNK_SAMPLE_FIRST_SLOTS, seen = 0;
+    for (unsigned tries = 0; tries < HNK_SAMPLE_TRIES && seen < wanted; tries++) {
         uint32_t slot = draw(store, in->tally.slots);
         uint64_t stamp = hnk__slots_stamp_of(&in->bucket->file, slot);
         if (stamp == HNK_STAMP_NONE || slot == keep)
             continue;
         seen++;
-        if (stamp < oldest_stamp) {
-            oldest = slot;
-            oldest_stamp = stamp;
-        }
+        if (!is_known(known, slot))
+            note(known, slot, stamp);
     }
+    uint32_t oldest = take_known(in, keep);
     return oldest != UINT32_MAX ? oldest : next_in_use(store, in, keep);
 }
 
@@ -71,11 +115,7 @@ static uint32_t choose_slot(hnk_store *store, hnk__touched *in, uint32_t keep)
 {
     if (in->row.eviction == HNK_EVICTION_SIEVE)
         return hnk__sieve_choose(in, keep);
-    if (in->tally.slots > HNK_EXACT_SLOTS_MAX)
-        return oldest_of_sample(store, in, keep);
-    uint64_t timed;
-    uint32_t oldest = oldest_of_all(in, keep, &timed);
-    return timed >= in->tally.entries ? oldest : UINT32_MAX; /* entries whose time was lost would never go */
+    return in->tally.slots > HNK_EXACT_SLOTS_MAX ? oldest_of_sample(store, in, keep) : oldest_of_all(in, keep);
 }
 
 /* Finds who goes next. HNK_NOT_FOUND: nobody is to be found, although entries are counted. */

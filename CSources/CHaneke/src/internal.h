@@ -211,7 +211,7 @@ void hnk__environment_close(hnk__environment *environment);
 hnk_status hnk__environment_sync(hnk__environment *environment);
 hnk_status hnk__environment_info_get(hnk__environment *environment, hnk__environment_info *out);
 /* How much has to go before `bytes` can be written and a reserve is left; 0 where the file has room, or can grow. */
-uint64_t hnk__environment_shortage(const hnk__environment *environment, uint64_t bytes);
+uint64_t hnk__environment_shortage(hnk__environment *environment, uint64_t bytes);
 size_t hnk__environment_page_bytes(const hnk__environment *environment);
 int hnk__environment_file(const hnk__environment *environment);
 const char *hnk__lmdb_version(void);
@@ -648,6 +648,17 @@ struct hnk_store {
     pthread_cond_t syncer_wakes;
 };
 
+typedef struct hnk__aged {
+    uint64_t stamp;
+    uint32_t slot;
+} hnk__aged;
+
+/* Slots with the oldest access times found so far, oldest first. A hint: each is looked at again before it goes. */
+typedef struct hnk__oldest {
+    uint32_t count;
+    hnk__aged of[HNK_OLDEST_MAX];
+} hnk__oldest;
+
 struct hnk_bucket {
     hnk_bucket *next;                /* in store->buckets */
     hnk_store *store;
@@ -658,6 +669,7 @@ struct hnk_bucket {
     size_t name_bytes;
     uint8_t name[HNK_BUCKET_NAME_MAX_BYTES];
     hnk__slots file;
+    hnk__oldest oldest;              /* guarded by store->writing */
     _Atomic uint32_t *proven;        /* per slot the low half of the generation that this process has proven */
     _Atomic uint32_t proven_slots;   /* that may be touched: the address space is reserved, the memory is not */
     hnk__counters counters[HNK_POOL_READERS + 1];

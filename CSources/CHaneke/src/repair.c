@@ -196,6 +196,7 @@ hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in)
     in->repaired = in->spoilt = in->row_changed = true;
     hnk__moved_forget(write, in);
     hnk__tally_empty(&in->tally);
+    in->bucket->oldest.count = 0;
     if ((status = sift(&repairing)) == HNK_OK && (status = write_all(&repairing)) == HNK_OK) {
         /* Past whatever a writer that died may have given out: a generation names one record for ever. */
         if (in->tally.generation > 0)

@@ -15,7 +15,6 @@
 
 struct hnk__txn {
     _Alignas(64) _Atomic bool taken;
-    bool writes;
     unsigned index;  /* in the pool; HNK_POOL_READERS: made for once */
     MDB_txn *raw;    /* of the pool: reset, to be renewed; NULL until its first use */
     hnk__environment *environment;
@@ -29,6 +28,8 @@ struct hnk__environment {
     size_t page_bytes;
     _Atomic int map_state;
     hnk__map map;
+    uint64_t unasked_bytes; /* data.mdb may grow so far; guarded by the writer's turn, as what follows */
+    hnk__txn writer;
     hnk__txn pool[HNK_POOL_READERS];
 };
 
@@ -188,34 +189,41 @@ static unsigned *pool_hint(void)
     return &hint;
 }
 
-static hnk__txn *pool_take(hnk__environment *environment)
+static bool take(hnk__txn *txn)
 {
-    unsigned *hint = pool_hint();
-    for (unsigned i = 0; i < HNK_POOL_READERS; i++) {
-        unsigned index = (*hint + i) % HNK_POOL_READERS;
-        hnk__txn *txn = &environment->pool[index];
-        if (!atomic_load_explicit(&txn->taken, memory_order_relaxed) &&
-            !atomic_exchange_explicit(&txn->taken, true, memory_order_acquire)) {
-            *hint = index;
-            return txn;
-        }
-    }
-    return NULL;
+    return !atomic_load_explicit(&txn->taken, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&txn->taken, true, memory_order_acquire);
 }
 
-/* Of the idle readers one that has its place in LMDB's table already; NULL if there is none. */
-static hnk__txn *pool_take_seated(hnk__environment *environment)
+/* An idle reader; where `seated`, one that has its place in LMDB's table already. NULL if there is none. */
+static hnk__txn *take_any(hnk__environment *environment, unsigned from, bool seated)
 {
     for (unsigned i = 0; i < HNK_POOL_READERS; i++) {
-        hnk__txn *txn = &environment->pool[i];
-        if (atomic_load_explicit(&txn->taken, memory_order_relaxed) ||
-            atomic_exchange_explicit(&txn->taken, true, memory_order_acquire))
+        hnk__txn *txn = &environment->pool[(from + i) % HNK_POOL_READERS];
+        if (!take(txn))
             continue;
-        if (txn->raw != NULL)
+        if (!seated || txn->raw != NULL)
             return txn;
         atomic_store_explicit(&txn->taken, false, memory_order_release);
     }
     return NULL;
+}
+
+static hnk__txn *pool_take(hnk__environment *environment)
+{
+    unsigned *hint = pool_hint();
+    hnk__txn *txn = &environment->pool[*hint];
+    if (take(txn)) {
+        if (txn->raw != NULL)
+            return txn;
+        atomic_store_explicit(&txn->taken, false, memory_order_release);
+    }
+    /* A seat of ours that is free, before one more is taken from other processes. */
+    if ((txn = take_any(environment, *hint, true)) == NULL)
+        txn = take_any(environment, *hint, false);
+    if (txn != NULL)
+        *hint = txn->index;
+    return txn;
 }
 
 static int begin_or_renew(hnk__txn *txn)
@@ -251,7 +259,7 @@ hnk_status hnk__read_begin(hnk__environment *environment, hnk__txn **out)
     }
     if (code == MDB_READERS_FULL) { /* the pool itself may keep places for readers that are idle */
         unbegun(txn);
-        if ((txn = pool_take_seated(environment)) == NULL)
+        if ((txn = take_any(environment, 0, true)) == NULL)
             return HNK_ERROR_READERS_FULL;
         code = begin_or_renew(txn);
     }
@@ -298,50 +306,60 @@ void hnk__readers_clear_dead(hnk__environment *environment)
 
 hnk_status hnk__write_begin(hnk__environment *environment, hnk__txn **out)
 {
-    hnk__txn *txn;
-    int code;
-    if (posix_memalign((void **)&txn, _Alignof(hnk__txn), sizeof *txn) != 0)
-        return HNK_ERROR_MEMORY;
-    memset(txn, 0, sizeof *txn);
-    txn->writes = true;
-    txn->environment = environment;
-    if ((code = mdb_txn_begin(environment->raw, NULL, 0, &txn->raw)) != 0) {
-        free(txn);
+    MDB_txn *raw;
+    int code = mdb_txn_begin(environment->raw, NULL, 0, &raw);
+    if (code != 0)
         return from_lmdb(code);
-    }
-    *out = txn;
+    environment->writer = (hnk__txn){ .environment = environment, .raw = raw };
+    *out = &environment->writer;
     return HNK_OK;
 }
 
-/* Up to where data.mdb may grow, and by how much its file system lets it. */
-static void room_of(const hnk__environment *environment, uint64_t *out_limit, uint64_t *out_available)
+/* Up to where a file of ours may grow. */
+static uint64_t file_limit(void)
 {
-    int file = hnk__environment_file(environment);
-    struct statvfs system;
     struct rlimit limit;
-    *out_limit = *out_available = UINT64_MAX;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        *out_limit = (uint64_t)limit.rlim_cur;
-    if (fstatvfs(file, &system) == 0)
-        *out_available = (uint64_t)system.f_bavail * system.f_frsize;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? (uint64_t)limit.rlim_cur
+                                                                                   : UINT64_MAX;
+}
+
+/* What the file system has left. */
+static uint64_t available_bytes(const hnk__environment *environment)
+{
+    struct statvfs system;
+    return fstatvfs(hnk__environment_file(environment), &system) == 0 ? (uint64_t)system.f_bavail * system.f_frsize
+                                                                      : UINT64_MAX;
 }
 
 /* A full disk shows as a short write, which LMDB reports as EIO. */
 static bool has_room(const hnk__environment *environment)
 {
     enum { ROOM_BYTES = 1 << 20 };
-    uint64_t limit, available;
     struct stat data;
-    room_of(environment, &limit, &available);
     if (fstat(hnk__environment_file(environment), &data) != 0)
         return true;
-    return available >= ROOM_BYTES && (limit >= (uint64_t)data.st_size + ROOM_BYTES);
+    return available_bytes(environment) >= ROOM_BYTES && file_limit() >= (uint64_t)data.st_size + ROOM_BYTES;
 }
 
-uint64_t hnk__environment_shortage(const hnk__environment *environment, uint64_t bytes)
+/* Whether data.mdb can grow. The system is asked only now and then, unless there is a limit of the file size, past which
+ * a write would be a signal: should another program fill the disk meanwhile, the write fails and is tried again after
+ * evicting. */
+static bool can_grow(hnk__environment *environment, uint64_t from_bytes, uint64_t to_bytes)
+{
+    if (to_bytes <= environment->unasked_bytes)
+        return true;
+    uint64_t limit = file_limit(), available = available_bytes(environment);
+    if (to_bytes > limit || to_bytes - from_bytes > available)
+        return false;
+    uint64_t more = available / 4 < HNK_GROWTH_UNASKED_BYTES ? available / 4 : HNK_GROWTH_UNASKED_BYTES;
+    environment->unasked_bytes = limit == UINT64_MAX ? to_bytes + more : 0;
+    return true;
+}
+
+uint64_t hnk__environment_shortage(hnk__environment *environment, uint64_t bytes)
 {
     enum { TREE_PAGES = 8 }; /* that a set rewrites: two paths from the root down */
-    uint64_t page = environment->page_bytes, limit, available;
+    uint64_t page = environment->page_bytes;
     MDB_envinfo info;
     MDB_stat stat;
 
@@ -354,13 +372,9 @@ uint64_t hnk__environment_shortage(const hnk__environment *environment, uint64_t
     uint64_t needed = bytes / page + 1 + TREE_PAGES + (reserve < HNK_RESERVE_PAGES ? reserve : HNK_RESERVE_PAGES);
     if (free >= needed)
         return 0;
-    uint64_t more = (needed - free) * page;
-    if (pages * page + more <= info.me_mapsize) {
-        room_of(environment, &limit, &available);
-        if (more <= available && pages * page + more <= limit)
-            return 0;
-    }
-    return more;
+    uint64_t bytes_now = pages * page, more = (needed - free) * page;
+    bool grows = bytes_now + more <= info.me_mapsize && can_grow(environment, bytes_now, bytes_now + more);
+    return grows ? 0 : more;
 }
 
 uint64_t hnk__txn_number(const hnk__txn *txn)
@@ -375,7 +389,6 @@ hnk_status hnk__write_commit(hnk__txn **txn)
     int code = mdb_txn_commit(ending->raw);
     if (code == EIO && !has_room(ending->environment))
         code = ENOSPC;
-    free(ending);
     return from_lmdb(code);
 }
 
@@ -386,7 +399,6 @@ void hnk__write_abort(hnk__txn **txn)
     if (ending == NULL)
         return;
     mdb_txn_abort(ending->raw);
-    free(ending);
 }
 
 /* Rows ------------------------------------------------------------------------------------------------------------- */

@@ -204,9 +204,11 @@ static void after_commit(hnk__write *write)
 static void after_abort(hnk__write *write)
 {
     hnk__moved_abort(write);
-    for (hnk__touched *touched = write->touched; touched != NULL; touched = touched->next)
+    for (hnk__touched *touched = write->touched; touched != NULL; touched = touched->next) {
+        touched->bucket->oldest.count = 0; /* those that were to go are still there */
         if (!touched->spoilt)
             atomic_store_explicit(&touched->bucket->file.header->turn, 0, memory_order_release);
+    }
     remove_blobs(write->store, write->placed, write->placed_count);
 }
 
