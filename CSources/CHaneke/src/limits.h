@@ -55,7 +55,8 @@
 #define HNK_PROVEN_CHUNK_SLOTS 8192u /* the notes of what was proven grow by 32 KiB */
 #define HNK_GONE_WRITES 16u          /* a look whether the directory is still there every so many transactions, */
 #define HNK_GONE_MS 1000u            /* and whenever the last one is so long ago */
-#define HNK_GROWTH_UNASKED_BYTES (64u << 20) /* data.mdb grows so far before the file system is asked again */
+#define HNK_GROWTH_UNASKED_BYTES (16u << 20) /* data.mdb grows so far before the file system is asked again, */
+#define HNK_PLENTY 16u               /* where it has so many times as much */
 #define HNK_LIST_STEP 256u           /* entries a list reads under one snapshot */
 #define HNK_DOOMED_MAX 64u           /* damaged records remembered for removal; one forgotten is met again */
 #define HNK_WRITE_BUFFER_BYTES (256u * 1024u) /* of one write() when a blob is copied from a file or verified */

@@ -341,9 +341,8 @@ static bool has_room(const hnk__environment *environment)
     return available_bytes(environment) >= ROOM_BYTES && file_limit() >= (uint64_t)data.st_size + ROOM_BYTES;
 }
 
-/* Whether data.mdb can grow. The system is asked only now and then, unless there is a limit of the file size, past which
- * a write would be a signal: should another program fill the disk meanwhile, the write fails and is tried again after
- * evicting. */
+/* Whether data.mdb can grow. Where there is plenty of room, the system is asked only now and then; not where there is a
+ * limit of the file size, past which a write would be a signal. */
 static bool can_grow(hnk__environment *environment, uint64_t from_bytes, uint64_t to_bytes)
 {
     if (to_bytes <= environment->unasked_bytes)
@@ -351,8 +350,8 @@ static bool can_grow(hnk__environment *environment, uint64_t from_bytes, uint64_
     uint64_t limit = file_limit(), available = available_bytes(environment);
     if (to_bytes > limit || to_bytes - from_bytes > available)
         return false;
-    uint64_t more = available / 4 < HNK_GROWTH_UNASKED_BYTES ? available / 4 : HNK_GROWTH_UNASKED_BYTES;
-    environment->unasked_bytes = limit == UINT64_MAX ? to_bytes + more : 0;
+    bool plenty = limit == UINT64_MAX && available / HNK_PLENTY >= HNK_GROWTH_UNASKED_BYTES;
+    environment->unasked_bytes = plenty ? to_bytes + HNK_GROWTH_UNASKED_BYTES : 0;
     return true;
 }
 
