@@ -470,7 +470,7 @@ void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_en
 /* lease.c ---------------------------------------------------------------------------------------------------------- */
 
 struct hnk_lease {
-    hnk_store *store;
+    _Alignas(64) hnk_store *store; /* no cache line is two threads' */
     hnk__found found;
     _Atomic uint64_t since_ns; /* 0 = not out */
     hnk_lease *next, *previous; /* of the separate ones, in store->separate */

@@ -34,9 +34,10 @@ static void keep_raw_key(hnk_lease *lease)
 
 static hnk_status lease_apart(hnk_store *store, const hnk__found *found, hnk_lease **out)
 {
-    hnk_lease *lease = calloc(1, sizeof *lease);
-    if (lease == NULL)
+    hnk_lease *lease;
+    if (posix_memalign((void **)&lease, _Alignof(hnk_lease), sizeof *lease) != 0)
         return HNK_ERROR_MEMORY;
+    memset(lease, 0, sizeof *lease);
     lease->store = store;
     lease->found = *found;
     lease->separate = true;

@@ -32,6 +32,15 @@ static uint64_t time_of_read(const hnk_bucket *bucket)
     return hnk__slots_now(atomic_load_explicit(&bucket->slots, memory_order_relaxed));
 }
 
+/* Notes the access. Not again in the same tick of the clock: what many threads read often would go from one's cache to
+ * the other's each time. */
+static void stamp(hnk_bucket *bucket, const hnk__found *found)
+{
+    uint64_t stamp = found->now_ns | HNK_STAMP_READ;
+    if (stamp != found->accessed_ns)
+        hnk__slots_stamp(&bucket->file, found->record.header.slot, stamp);
+}
+
 /* Maps a blob's file, so that it is read in place. An empty value has nothing to map. */
 static hnk_status map_blob(hnk_bucket *bucket, hnk__found *found)
 {
@@ -153,7 +162,7 @@ done:
     if (status >= HNK_OK && (flags & HNK_GET_QUIET) == 0) {
         count(bucket, found->txn, status);
         if (status == HNK_OK)
-            hnk__slots_stamp(&bucket->file, found->record.header.slot, found->now_ns | HNK_STAMP_READ);
+            stamp(bucket, found);
     }
     return status;
 }
@@ -296,7 +305,7 @@ hnk_status hnk_bucket_touch(hnk_bucket *bucket, hnk_bytes key)
     if (status != HNK_OK && status != HNK_EXPIRED)
         return status;
     if (status == HNK_OK)
-        hnk__slots_stamp(&bucket->file, found->record.header.slot, found->now_ns | HNK_STAMP_READ);
+        stamp(bucket, found);
     hnk__found_end(found);
     return status;
 }
