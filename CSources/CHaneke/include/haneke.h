@@ -144,7 +144,8 @@ typedef enum HNK_OPEN_ENUM hnk_status {
     HNK_ERROR_NOT_A_DIRECTORY HNK_SWIFT_NAME("notADirectory") = -11, /**< a file stands there */
     HNK_ERROR_NOT_A_STORE HNK_SWIFT_NAME("notAStore") = -12,         /**< data.mdb there is another program's */
     HNK_ERROR_NEWER_FORMAT HNK_SWIFT_NAME("newerFormat") = -13,      /**< by a newer library; left untouched */
-    HNK_ERROR_DAMAGED_STORE HNK_SWIFT_NAME("damagedStore") = -14,    /**< and the options say to refuse */
+    HNK_ERROR_DAMAGED_STORE HNK_SWIFT_NAME("damagedStore") = -14,    /**< at the open, if the options say to refuse; later:
+                                                                        close all handles and open it again */
     HNK_ERROR_DIRECTORY_GONE HNK_SWIFT_NAME("directoryGone") = -15,  /**< deleted while open: open it again */
     HNK_ERROR_FORKED HNK_SWIFT_NAME("forked") = -16,                 /**< the handle is from before fork() */
     HNK_ERROR_READERS_FULL HNK_SWIFT_NAME("readersFull") = -17,      /**< too many leases, over all processes */
@@ -446,7 +447,7 @@ typedef struct hnk_entry {
  *             store. No copy, no disk write. A blob is mapped: some system calls.
  * Durability  A crash may forget that the key was read, never its value.
  * Errors      HNK_NOT_FOUND, HNK_EXPIRED, HNK_DAMAGED (answers: *out_lease is NULL), HNK_ERROR_KEY_SIZE, _ARGUMENT,
- *             _READERS_FULL, _FORKED, _IO, _MEMORY.
+ *             _READERS_FULL, _DAMAGED_STORE (pages have gone bad), _FORKED, _IO, _MEMORY.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_get(
     hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk_lease *HNK_NULLABLE *HNK_NONNULL out_lease);

@@ -234,8 +234,11 @@ hnk_status hnk__write_commit(hnk__txn **txn); /* empties *txn, also on failure *
 void hnk__write_abort(hnk__txn **txn);
 
 hnk_status hnk__row_get(hnk__txn *txn, const hnk__key *key, hnk_bytes *out);
-/* The same in a read transaction, sooner; HNK_ERROR_DAMAGED_STORE if a page on the way is not what it should be. */
-hnk_status hnk__row_find(hnk__txn *txn, const hnk__key *key, hnk_bytes *out);
+/* Finds LMDB's map by a row that is there, for hnk__row_find(). Before others use the environment. */
+hnk_status hnk__environment_find_map(hnk__environment *environment, const hnk__key *key);
+/* The same in a read transaction, sooner; HNK_ERROR_DAMAGED_STORE if a page on the way is not what it should be.
+ * *out_key is the key as it lies in the page, or `key`. */
+hnk_status hnk__row_find(hnk__txn *txn, const hnk__key *key, hnk_bytes *out_key, hnk_bytes *out_row);
 hnk_status hnk__row_put(hnk__txn *txn, const hnk__key *key, hnk_bytes row);
 hnk_status hnk__row_reserve(hnk__txn *txn, const hnk__key *key, size_t size, void **out);
 hnk_status hnk__row_delete(hnk__txn *txn, const hnk__key *key);
@@ -269,7 +272,7 @@ typedef struct hnk__map {
  * pages. */
 bool hnk__map_find(hnk__map *out, const void *inside, size_t page_bytes, int file);
 /* Finds a row while a reader of transaction `txn`, or of an earlier one, is there. */
-hnk_status hnk__search(hnk__map *map, uint64_t txn, const hnk__key *key, hnk_bytes *out);
+hnk_status hnk__search(hnk__map *map, uint64_t txn, const hnk__key *key, hnk_bytes *out_key, hnk_bytes *out_row);
 
 /* turn.c: the writers' lock, over all processes ------------------------------------------------------------------- */
 
@@ -459,6 +462,7 @@ typedef struct hnk__found {
     bool expired;
     int blob;              /* file of a blob's value, -1 = none */
     const void *mapping;   /* of it */
+    uint8_t raw_key[HNK_KEY_RAW_MAX_BYTES]; /* where the record's key does not lie in the pinned pages */
 } hnk__found;
 
 /* Finds and proves `key`; counts and stamps unless HNK_GET_QUIET. On anything but HNK_OK nothing is held. *out is the
@@ -476,7 +480,6 @@ struct hnk_lease {
     hnk_lease *next, *previous; /* of the separate ones, in store->separate */
     bool separate;             /* allocated by itself; those of the pool lie in store->leases */
     void *copies;              /* of a blob's key and metadata, whose pages are not pinned */
-    uint8_t raw_key[HNK_KEY_RAW_MAX_BYTES];
 };
 
 /* write.c: one write transaction ----------------------------------------------------------------------------------- */

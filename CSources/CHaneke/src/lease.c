@@ -22,16 +22,6 @@ static hnk_status unpin_pages(hnk_lease *lease)
     return HNK_OK;
 }
 
-/* A raw key stands in the caller's memory; a whole one in the record, which is pinned. */
-static void keep_raw_key(hnk_lease *lease)
-{
-    hnk__record *record = &lease->found.record;
-    if ((record->header.flags & HNK_RECORD_LONG_KEY) != 0)
-        return;
-    memcpy(lease->raw_key, record->key.data, record->key.size);
-    record->key.data = lease->raw_key;
-}
-
 static hnk_status lease_apart(hnk_store *store, const hnk__found *found, hnk_lease **out)
 {
     hnk_lease *lease;
@@ -40,6 +30,8 @@ static hnk_status lease_apart(hnk_store *store, const hnk__found *found, hnk_lea
     memset(lease, 0, sizeof *lease);
     lease->store = store;
     lease->found = *found;
+    if (found->record.key.data == found->raw_key)
+        lease->found.record.key.data = lease->found.raw_key;
     lease->separate = true;
     if (found->blob >= 0 && unpin_pages(lease) != HNK_OK) {
         free(lease);
@@ -72,8 +64,6 @@ hnk_status hnk_bucket_get(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk
         hnk__found_end(found);
         return status;
     }
-    if (!lease->separate || lease->copies == NULL)
-        keep_raw_key(lease);
     atomic_store_explicit(&lease->since_ns, lease->found.now_ns, memory_order_relaxed);
     *out_lease = lease;
     return HNK_OK;

@@ -102,18 +102,21 @@ static void expect_slot(hnk_bucket *bucket, hnk_bytes row)
 /* Finds the record, without proof, count or stamp. `out->txn` is begun. */
 static hnk_status locate(hnk_bucket *bucket, const hnk__key *row_key, hnk_bytes key, hnk__found *out)
 {
-    hnk_bytes row;
+    hnk_bytes name, row;
     hnk_status status;
 
-    if ((status = hnk__row_find(out->txn, row_key, &row)) != HNK_OK)
+    if ((status = hnk__row_find(out->txn, row_key, &name, &row)) != HNK_OK)
         return status;
     expect_slot(bucket, row);
-    if (!hnk__record_parse(&out->record, (hnk_bytes){ row_key->bytes, row_key->size }, row))
+    if (!hnk__record_parse(&out->record, name, row))
         return HNK_DAMAGED;
-    if ((out->record.header.flags & HNK_RECORD_LONG_KEY) == 0)
-        out->record.key = key; /* the caller's bytes, not our copy of them, which goes with our stack */
-    else if (!same_bytes(out->record.key, key))
-        return HNK_NOT_FOUND; /* two keys with one digest: a miss, never the other's value */
+    if ((out->record.header.flags & HNK_RECORD_LONG_KEY) != 0) {
+        if (!same_bytes(out->record.key, key))
+            return HNK_NOT_FOUND; /* two keys with one digest: a miss, never the other's value */
+    } else if (name.data == row_key->bytes) {
+        memcpy(out->raw_key, key.data, key.size); /* that one goes with our caller's stack */
+        out->record.key.data = out->raw_key;
+    }
     out->row_key_bytes = row_key->size;
     out->row_bytes = row.size;
     out->now_ns = time_of_read(bucket);

@@ -7,6 +7,7 @@
 #include "pages.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { LINE_BYTES = 64 }; /* of cache; where it is not, it is a little slower */
 
@@ -103,12 +104,15 @@ static hnk_status search_page(const page *page, size_t from, const hnk__key *key
     return HNK_OK;
 }
 
-/* The data of a leaf's node. */
-static hnk_status data_of(hnk__map *map, const page *page, size_t index, hnk_bytes *out)
+/* The key and the data of a leaf's node. */
+static hnk_status data_of(hnk__map *map, const page *page, size_t index, hnk_bytes *out_key, hnk_bytes *out)
 {
     hnk__lmdb_node head;
     const uint8_t *node = node_at(page, index, &head);
+    if (node == NULL) /* it was one a moment ago */
+        return HNK_ERROR_DAMAGED_STORE;
     const uint8_t *data = node + sizeof head + head.key_bytes;
+    *out_key = (hnk_bytes){ node + sizeof head, head.key_bytes };
     size_t left = page->size - (size_t)(data - page->bytes), size = head.low | (size_t)head.high << 16;
 
     if ((head.flags & HNK_LMDB_BIG) == 0) {
@@ -124,7 +128,7 @@ static hnk_status data_of(hnk__map *map, const page *page, size_t index, hnk_byt
     return HNK_OK;
 }
 
-hnk_status hnk__search(hnk__map *map, uint64_t txn, const hnk__key *key, hnk_bytes *out)
+hnk_status hnk__search(hnk__map *map, uint64_t txn, const hnk__key *key, hnk_bytes *out_key, hnk_bytes *out_row)
 {
     uint64_t number = root_of(map, txn);
 
@@ -152,7 +156,7 @@ hnk_status hnk__search(hnk__map *map, uint64_t txn, const hnk__key *key, hnk_byt
         if ((status = search_page(&page, leaf ? 0 : 1, key, &index, &equal)) != HNK_OK)
             return status;
         if (leaf)
-            return equal ? data_of(map, &page, index, out) : HNK_NOT_FOUND;
+            return equal ? data_of(map, &page, index, out_key, out_row) : HNK_NOT_FOUND;
         if (node_at(&page, equal ? index : index - 1, &node) == NULL)
             return HNK_ERROR_DAMAGED_STORE;
         number = node.low | (uint32_t)node.high << 16 | (uint64_t)node.flags << 32;
@@ -162,13 +166,19 @@ hnk_status hnk__search(hnk__map *map, uint64_t txn, const hnk__key *key, hnk_byt
 
 bool hnk__map_find(hnk__map *out, const void *inside, size_t page_bytes, int file)
 {
+    uint8_t beginning[HNK_LMDB_PAGE_MIN_BYTES];
     uintptr_t page = (uintptr_t)inside & ~(uintptr_t)(page_bytes - 1);
     hnk__lmdb_page head;
     hnk__lmdb_meta meta;
 
     if (sizeof(size_t) != sizeof head.number) /* whose page numbers are of another size */
         return false;
+    /* The page says where it lies; a damaged one lies. */
     memcpy(&head, (const void *)page, sizeof head);
+    if (head.number > (uint64_t)INT64_MAX / page_bytes ||
+        pread(file, beginning, sizeof beginning, (off_t)(head.number * page_bytes)) != (ssize_t)sizeof beginning ||
+        memcmp(beginning, (const void *)page, sizeof beginning) != 0)
+        return false;
     out->bytes = (const uint8_t *)(page - head.number * page_bytes);
     out->page_bytes = page_bytes;
     out->file = file;

@@ -253,6 +253,8 @@ static hnk_status settle_store_row(hnk_store *store, hnk_error *error)
         status = HNK_ERROR_NOT_A_STORE;
     if (status == HNK_OK && row.format_version > HNK_FORMAT_VERSION)
         status = HNK_ERROR_NEWER_FORMAT;
+    if (status == HNK_OK)
+        status = hnk__environment_find_map(store->environment, &key);
     if (status != HNK_OK)
         return hnk__fail(error, status, 0, "opening %s", store->path);
     memcpy(store->identity, row.identity, sizeof store->identity);

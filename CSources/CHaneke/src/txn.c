@@ -20,13 +20,11 @@ struct hnk__txn {
     hnk__environment *environment;
 };
 
-enum { MAP_UNSOUGHT, MAP_BEING_SOUGHT, MAP_FOUND, MAP_UNKNOWN };
-
 struct hnk__environment {
     MDB_env *raw;
     MDB_dbi rows;
     size_t page_bytes;
-    _Atomic int map_state;
+    bool map_found;         /* else mdb_get() does the reading */
     hnk__map map;
     uint64_t unasked_bytes; /* data.mdb may grow so far; guarded by the writer's turn, as what follows */
     hnk__txn writer;
@@ -417,27 +415,27 @@ hnk_status hnk__row_get(hnk__txn *txn, const hnk__key *key, hnk_bytes *out)
     return HNK_OK;
 }
 
-/* The map shows itself with the first row that is read. */
-static void seek_map(hnk__environment *environment, const void *inside)
+hnk_status hnk__environment_find_map(hnk__environment *environment, const hnk__key *key)
 {
-    int unsought = MAP_UNSOUGHT;
-    if (!atomic_compare_exchange_strong(&environment->map_state, &unsought, MAP_BEING_SOUGHT))
-        return;
-    bool found =
-        hnk__map_find(&environment->map, inside, environment->page_bytes, hnk__environment_file(environment));
-    atomic_store_explicit(&environment->map_state, found ? MAP_FOUND : MAP_UNKNOWN, memory_order_release);
+    hnk__txn *txn;
+    hnk_bytes row;
+    hnk_status status = hnk__read_begin(environment, &txn);
+    if (status != HNK_OK)
+        return status;
+    if ((status = hnk__row_get(txn, key, &row)) == HNK_OK)
+        environment->map_found = hnk__map_find(
+            &environment->map, row.data, environment->page_bytes, hnk__environment_file(environment));
+    hnk__read_end(&txn);
+    return status;
 }
 
-hnk_status hnk__row_find(hnk__txn *txn, const hnk__key *key, hnk_bytes *out)
+hnk_status hnk__row_find(hnk__txn *txn, const hnk__key *key, hnk_bytes *out_key, hnk_bytes *out_row)
 {
     hnk__environment *environment = txn->environment;
-    int state = atomic_load_explicit(&environment->map_state, memory_order_acquire);
-    if (state == MAP_FOUND)
-        return hnk__search(&environment->map, mdb_txn_id(txn->raw), key, out);
-    hnk_status status = hnk__row_get(txn, key, out);
-    if (status == HNK_OK && state == MAP_UNSOUGHT)
-        seek_map(environment, out->data);
-    return status;
+    if (environment->map_found)
+        return hnk__search(&environment->map, mdb_txn_id(txn->raw), key, out_key, out_row);
+    *out_key = (hnk_bytes){ key->bytes, key->size };
+    return hnk__row_get(txn, key, out_row);
 }
 
 hnk_status hnk__row_put(hnk__txn *txn, const hnk__key *key, hnk_bytes row)
