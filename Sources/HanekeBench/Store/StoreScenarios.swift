@@ -60,8 +60,8 @@ enum StoreScenarios {
                     RatioGoal(label: "haneke", over: "raw LMDB", least: 0.85),
                 ]),
             ThroughputScenario(
-                name: "fill, \(entries) × 1 KiB, one by one and in batches of 256", work: .fill, entries: entries,
-                valueBytes: 1024, contenders: alone + grouped(256),
+                name: "fill, \(entries) × 1 KiB, one by one and in batches of 4096", work: .fill, entries: entries,
+                valueBytes: 1024, contenders: alone + grouped(4096),
                 goals: [
                     RatioGoal(label: "haneke, batches", over: "raw LMDB", least: 2),
                     RatioGoal(label: "haneke", over: "raw LMDB", least: 0.8),
