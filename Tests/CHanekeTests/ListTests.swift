@@ -89,6 +89,34 @@ import Testing
         fixture.store.expectSound()
     }
 
+    @Test("a list goes on behind the last key of an earlier one", arguments: [1, 7, 300])
+    func pages(size: Int) throws {
+        let fixture = try Fixture()
+        let keys = (0..<700).map { number in sample(1 + number * 3 % 900, seed: UInt64(number)) }
+        try fixture.store.setAll(keys.map { ($0, [1]) }, in: fixture.bucket)
+        for prefix in [[], [keys[5][0]], Array(keys[699].prefix(3)), Array(keys[250].prefix(600))] {
+            let whole = fixture.bucket.keys(prefix: prefix)
+            var paged: [[UInt8]] = []
+            while true {
+                let page = fixture.bucket.list(prefix: prefix, after: paged.last ?? [], most: size).map(\.key)
+                paged += page
+                if page.count < size { break }
+                if size == 1 { _ = fixture.bucket.remove(page[0]) }  // where it goes on need not be there any more
+            }
+            #expect(paged == whole && !whole.isEmpty)
+            if size == 1 { try fixture.store.setAll(keys.map { ($0, [1]) }, in: fixture.bucket) }
+        }
+        #expect(fixture.bucket.list(prefix: [9], after: [10]).isEmpty)
+        #expect(fixture.bucket.list(prefix: [9], after: [8, 8]).map(\.key) == fixture.bucket.keys(prefix: [9]))
+        var list: OpaquePointer?
+        var options = hnk_list_options()
+        options.struct_size = UInt32(MemoryLayout<hnk_list_options>.size)
+        options.order = hnk_list_order.byAccess.rawValue
+        lend([1]) {
+            options.after = $0; #expect(hnk_list_open(fixture.bucket.raw, &options, &list) == .argument)
+        }
+    }
+
     @Test("looking is not using")
     func looking() throws {
         let fixture = try Fixture()

@@ -1,4 +1,5 @@
 import CHaneke
+import Foundation
 import TestSupport
 import Testing
 
@@ -16,6 +17,44 @@ import Testing
         }
         guard status == .ok, let writer else { throw Failure(status) }
         return writer
+    }
+
+    private static func setFile(_ bucket: Bucket, _ key: [UInt8], _ path: String) -> (hnk_status, hnk_error) {
+        var error = hnk_error()
+        let status = lend(key) { hnk_bucket_set_file(bucket.raw, $0, path, nil, &error) }
+        return (status, error)
+    }
+
+    @Test("a file becomes a value, whatever its length", arguments: [0, 1, 1_000, 1_001, 262_144, 700_000])
+    func file(size: Int) throws {
+        let fixture = try Fixture { $0.blob_threshold_bytes = 1_000 }
+        let elsewhere = try TemporaryDirectory()
+        try Files.write(sample(size), to: elsewhere.path("file"))
+        #expect(Self.setFile(fixture.bucket, [1], elsewhere.path("file")).0 == .ok)
+        #expect(fixture.bucket.get([1]) == .value(sample(size)))
+        #expect(try Files.read(elsewhere.path("file")) == sample(size))
+        fixture.store.expectSound()
+    }
+
+    @Test("what is no file is told by its path, and the key stays as it was")
+    func noFile() throws {
+        let fixture = try Fixture(capacity: 100_000)
+        let elsewhere = try TemporaryDirectory()
+        let (missing, pipe, large) = (elsewhere.path("missing"), elsewhere.path("pipe"), elsewhere.path("large"))
+        #expect(mkfifo(pipe, 0o600) == 0)
+        try Files.write(sample(500_000), to: large)
+        #expect(fixture.bucket.set([1], "old") == .ok)
+        for (path, expected) in [(missing, hnk_status.notFound), (pipe, .io), (elsewhere.path, .io)] {
+            var (status, error) = Self.setFile(fixture.bucket, [1], path)
+            let message = withUnsafeBytes(of: &error.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            #expect(status == expected && error.status == expected && message.contains(path))
+            #expect(fixture.bucket.get([1]) == .text("old"))
+        }
+        #expect(Self.setFile(fixture.bucket, [], missing).0 == .notFound)
+        #expect(Self.setFile(fixture.bucket, [], large).0 == .keySize)
+        #expect(Self.setFile(fixture.bucket, [1], large).0 == .valueTooLarge)
+        #expect(fixture.bucket.get([1]) == .status(.notFound))
+        fixture.store.expectSound()
     }
 
     @Test(

@@ -144,8 +144,7 @@ typedef enum HNK_OPEN_ENUM hnk_status {
     HNK_ERROR_NOT_A_DIRECTORY HNK_SWIFT_NAME("notADirectory") = -11, /**< a file stands there */
     HNK_ERROR_NOT_A_STORE HNK_SWIFT_NAME("notAStore") = -12,         /**< data.mdb there is another program's */
     HNK_ERROR_NEWER_FORMAT HNK_SWIFT_NAME("newerFormat") = -13,      /**< by a newer library; left untouched */
-    HNK_ERROR_DAMAGED_STORE HNK_SWIFT_NAME("damagedStore") = -14,    /**< at the open, if the options say to refuse; later:
-                                                                        close all handles and open it again */
+    HNK_ERROR_DAMAGED_STORE HNK_SWIFT_NAME("damagedStore") = -14,    /**< and may not be salvaged, or only by an open */
     HNK_ERROR_DIRECTORY_GONE HNK_SWIFT_NAME("directoryGone") = -15,  /**< deleted while open: open it again */
     HNK_ERROR_FORKED HNK_SWIFT_NAME("forked") = -16,                 /**< the handle is from before fork() */
     HNK_ERROR_READERS_FULL HNK_SWIFT_NAME("readersFull") = -17,      /**< too many leases, over all processes */
@@ -555,6 +554,20 @@ typedef struct hnk_set_options {
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_set(
     hnk_bucket *bucket, hnk_bytes key, hnk_bytes value, const hnk_set_options *HNK_NULLABLE options);
 
+/** Stores what a file holds under `key`, as hnk_bucket_set() would, with little memory whatever its length.
+ *
+ * Ownership   Everything is borrowed for the call; the file at `path` stays as it is. Should it change meanwhile, the
+ *             value is what was read.
+ * Threads     As hnk_bucket_set(); the file is read before the turn is taken.
+ * Cost        A copy of the file, and one write transaction.
+ * Durability  As hnk_bucket_set().
+ * Errors      As hnk_bucket_set(). Of the file at `path`, with *error naming it: HNK_ERROR_ACCESS, _IO (also: it is no
+ *             regular file), HNK_NOT_FOUND (there is none).
+ */
+HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_set_file(
+    hnk_bucket *bucket, hnk_bytes key, const char *path, const hnk_set_options *HNK_NULLABLE options,
+    hnk_error *HNK_NULLABLE error);
+
 /** Removes `key`.
  *
  * Threads     As hnk_bucket_set().
@@ -688,10 +701,11 @@ typedef struct hnk_list_options {
     uint32_t struct_size; /**< HNK_LIST_OPTIONS_INIT fills it in */
     uint32_t order;       /**< hnk_list_order */
     hnk_bytes prefix;     /**< only keys that start so; empty = all */
+    hnk_bytes after;      /**< by key: the last key of an earlier list, to go on behind it; empty = from the start */
 } hnk_list_options;
 
 /** Every entry, by key. */
-#define HNK_LIST_OPTIONS_INIT { (uint32_t)sizeof(hnk_list_options), 0, { NULL, 0 } }
+#define HNK_LIST_OPTIONS_INIT { (uint32_t)sizeof(hnk_list_options), 0, { NULL, 0 }, { NULL, 0 } }
 
 /** Starts a walk over the entries, the expired ones included. Looking is not using: access times stay.
  *
@@ -700,8 +714,8 @@ typedef struct hnk_list_options {
  * Cost        By key: O(log n) to start. By access: O(n log n) and 16 bytes per entry.
  * Durability  The walk reads in steps of up to 256 entries and holds nothing between them, so it pins no pages; an
  *             entry that is written or removed during the walk may or may not be seen, each other one exactly once.
- * Errors      HNK_NOT_FOUND (bucket dropped), HNK_ERROR_ARGUMENT, _KEY_SIZE (of the prefix), _READERS_FULL, _FORKED,
- *             _IO, _MEMORY.
+ * Errors      HNK_NOT_FOUND (bucket dropped), HNK_ERROR_ARGUMENT (also `after` in a list by access), _KEY_SIZE (of
+ *             prefix or `after`), _READERS_FULL, _FORKED, _IO, _MEMORY.
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_list_open(
     hnk_bucket *bucket, const hnk_list_options *HNK_NULLABLE options, hnk_list *HNK_NULLABLE *HNK_NONNULL out_list);

@@ -36,7 +36,7 @@
 /* Behaviour */
 #define HNK_GENERATION_LEAP (1u << 24) /* over more writes than one transaction makes */
 #define HNK_EXACT_SLOTS_MAX 4096u    /* up to here all access times are looked at for a victim: 32 KiB, microseconds */
-#define HNK_OLDEST_MAX 32u           /* of them are remembered for the next victims, so that one look is enough for many */
+#define HNK_OLDEST_MAX 32u           /* of them are remembered: one look is enough for so many victims */
 #define HNK_SAMPLE_SLOTS 8u          /* above it, so many random ones join the oldest drawn before: hit ratio within */
 #define HNK_SAMPLE_FIRST_SLOTS 32u   /* 0.0005 of exact; so many where none were */
 #define HNK_SAMPLE_TRIES 256u        /* free slots are skipped; after so many draws, the next one in use is taken */

@@ -17,8 +17,8 @@ struct hnk_list {
     char *keys;
     size_t keys_used, keys_room;
 
-    hnk__key last;            /* by key: the row the last step ended with */
-    bool started;
+    hnk__key last;            /* by key: the row that the next step begins at, */
+    bool passed;              /* or after */
     struct aged *slots;       /* by access: all of them, oldest first */
     size_t slot_count, slot_at;
 };
@@ -62,6 +62,28 @@ static bool has_prefix(const hnk_list *list, hnk_bytes key)
            (list->prefix.size == 0 || memcmp(key.data, list->prefix.data, list->prefix.size) == 0);
 }
 
+/* Sets where the first step by key begins. */
+static hnk_status begin_by_key(hnk_list *list, hnk_bytes after)
+{
+    hnk__key passed;
+    uint32_t id = list->bucket->id;
+    size_t comparable = list->prefix.size < HNK_KEY_HEAD_BYTES ? list->prefix.size : HNK_KEY_HEAD_BYTES;
+
+    hnk__key_row(&list->last, HNK_TABLE_RECORD, id, (hnk_bytes){ list->prefix.data, comparable });
+    if (after.size == 0)
+        return HNK_OK;
+    hnk_status status = hnk__key_record(&passed, id, after);
+    if (status != HNK_OK)
+        return status;
+    size_t common = passed.size < list->last.size ? passed.size : list->last.size;
+    int order = memcmp(passed.bytes, list->last.bytes, common);
+    if (order > 0 || (order == 0 && passed.size >= list->last.size)) {
+        list->last = passed;
+        list->passed = true;
+    }
+    return HNK_OK;
+}
+
 static hnk_status step_by_key(hnk_list *list, hnk__txn *txn)
 {
     hnk__cursor *cursor = NULL;
@@ -72,13 +94,10 @@ static hnk_status step_by_key(hnk_list *list, hnk__txn *txn)
 
     if ((status = hnk__cursor_open(txn, &cursor)) != HNK_OK)
         return status;
-    if (!list->started)
-        hnk__key_row(&list->last, HNK_TABLE_RECORD, id, (hnk_bytes){ list->prefix.data, comparable });
     status = hnk__cursor_seek(cursor, &list->last, &name, &row);
-    if (status == HNK_OK && list->started && name.size == list->last.size &&
+    if (status == HNK_OK && list->passed && name.size == list->last.size &&
         memcmp(name.data, list->last.bytes, name.size) == 0)
         status = hnk__cursor_next(cursor, &name, &row);
-    list->started = true;
     while (status == HNK_OK && list->count < HNK_LIST_STEP) {
         hnk__record record;
         if (!hnk__key_is(name, HNK_TABLE_RECORD, id) || name.size - HNK_PREFIX_BYTES < comparable ||
@@ -86,6 +105,7 @@ static hnk_status step_by_key(hnk_list *list, hnk__txn *txn)
             status = HNK_NOT_FOUND;
             break;
         }
+        list->passed = true;
         list->last.size = (uint16_t)name.size;
         memcpy(list->last.bytes, name.data, name.size);
         if (hnk__record_parse(&record, name, row) && has_prefix(list, record.key) &&
@@ -165,7 +185,9 @@ hnk_status hnk_list_open(hnk_bucket *bucket, const hnk_list_options *options, hn
     if (!hnk__options_resolve(&resolved, sizeof resolved, sizeof resolved, options) ||
         resolved.order > HNK_LIST_BY_ACCESS)
         return HNK_ERROR_ARGUMENT;
-    if (resolved.prefix.size > HNK_KEY_MAX_BYTES)
+    if (resolved.order == HNK_LIST_BY_ACCESS && resolved.after.size > 0)
+        return HNK_ERROR_ARGUMENT;
+    if (resolved.prefix.size > HNK_KEY_MAX_BYTES || resolved.after.size > HNK_KEY_MAX_BYTES)
         return HNK_ERROR_KEY_SIZE;
     if ((status = hnk__bucket_read(bucket, &row, &tally)) != HNK_OK)
         return status;
@@ -181,8 +203,9 @@ hnk_status hnk_list_open(hnk_bucket *bucket, const hnk_list_options *options, hn
     if (prefix != NULL && resolved.prefix.size > 0)
         memcpy(prefix, resolved.prefix.data, resolved.prefix.size);
     list->prefix = (hnk_bytes){ prefix, resolved.prefix.size };
-    if (status == HNK_OK && list->order == HNK_LIST_BY_ACCESS)
-        status = sort_slots(list, tally.slots);
+    if (status == HNK_OK)
+        status = list->order == HNK_LIST_BY_ACCESS ? sort_slots(list, tally.slots)
+                                                   : begin_by_key(list, resolved.after);
     if (status != HNK_OK) {
         hnk_list_close(list);
         return status;

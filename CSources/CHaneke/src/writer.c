@@ -2,9 +2,13 @@
  * row. */
 #include "internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct hnk_writer {
     hnk_bucket *bucket;
@@ -126,4 +130,53 @@ void hnk_writer_abort(hnk_writer *writer)
     hnk_bucket_close(writer->bucket);
     free(writer->copies);
     free(writer);
+}
+
+/* Opens a regular file for reading; -1 and errno if it is none. Never waits for a pipe. */
+static int open_regular(const char *path)
+{
+    struct stat stat;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 || (fstat(file, &stat) == 0 && S_ISREG(stat.st_mode)))
+        return file;
+    close(file);
+    errno = EINVAL;
+    return -1;
+}
+
+static hnk_status append_file(hnk_writer *writer, int file, const char *path, hnk_error *error)
+{
+    hnk_status status = HNK_OK;
+    char *buffer = malloc(HNK_WRITE_BUFFER_BYTES);
+    if (buffer == NULL)
+        return hnk__fail(error, HNK_ERROR_MEMORY, 0, "reading %s", path);
+    for (ssize_t got = 1; got != 0 && status == HNK_OK;) {
+        got = read(file, buffer, HNK_WRITE_BUFFER_BYTES);
+        if (got > 0 && (status = hnk_writer_append(writer, (hnk_bytes){ buffer, (size_t)got })) != HNK_OK)
+            hnk__fail(error, status, 0, "storing %s", path);
+        else if (got < 0 && errno != EINTR)
+            status = hnk__fail(error, hnk__from_errno(errno), errno, "reading %s", path);
+    }
+    free(buffer);
+    return status;
+}
+
+hnk_status hnk_bucket_set_file(
+    hnk_bucket *bucket, hnk_bytes key, const char *path, const hnk_set_options *options, hnk_error *error)
+{
+    hnk_writer *writer;
+    hnk_status status;
+
+    int file = open_regular(path);
+    if (file < 0)
+        return hnk__fail(error, errno == ENOENT ? HNK_NOT_FOUND : hnk__from_errno(errno), errno, "opening %s", path);
+    if ((status = hnk_writer_begin(bucket, key, options, &writer)) != HNK_OK) {
+        hnk__fail(error, status, 0, "storing %s", path);
+    } else if ((status = append_file(writer, file, path, error)) != HNK_OK) {
+        hnk_writer_abort(writer);
+    } else if ((status = hnk_writer_commit(writer)) != HNK_OK) {
+        hnk__fail(error, status, 0, "storing %s", path);
+    }
+    close(file);
+    return status;
 }

@@ -106,21 +106,26 @@ final class Bucket: @unchecked Sendable {
         return found
     }
 
-    /// The keys in order, with what is known of each.
-    func list(_ order: hnk_list_order = .byKey, prefix: [UInt8] = []) -> [(key: [UInt8], entry: hnk_entry)] {
+    /// The keys in order, with what is known of each; `most` of them.
+    func list(
+        _ order: hnk_list_order = .byKey, prefix: [UInt8] = [], after: [UInt8] = [], most: Int = .max
+    ) -> [(key: [UInt8], entry: hnk_entry)] {
         var list: OpaquePointer?
         let status = lend(prefix) { prefix in
-            var options = hnk_list_options()
-            options.struct_size = UInt32(MemoryLayout<hnk_list_options>.size)
-            options.order = order.rawValue
-            options.prefix = prefix
-            return hnk_list_open(raw, &options, &list)
+            lend(after) { after in
+                var options = hnk_list_options()
+                options.struct_size = UInt32(MemoryLayout<hnk_list_options>.size)
+                options.order = order.rawValue
+                options.prefix = prefix
+                options.after = after
+                return hnk_list_open(raw, &options, &list)
+            }
         }
         #expect(status == .ok)
         guard let list else { return [] }
         defer { hnk_list_close(list) }
         var found: [(key: [UInt8], entry: hnk_entry)] = []
-        while let next = Bucket.next(of: list) { found.append(next) }
+        while found.count < most, let next = Bucket.next(of: list) { found.append(next) }
         return found
     }
 
