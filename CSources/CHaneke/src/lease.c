@@ -50,7 +50,7 @@ static hnk_status lease_apart(hnk_store *store, const hnk__found *found, hnk_lea
 
 hnk_status hnk_bucket_get(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk_lease **out_lease)
 {
-    hnk__found spare, *found;
+    hnk__found spare, *found = NULL;
     hnk_lease *lease;
     hnk_status status;
 

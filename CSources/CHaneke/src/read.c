@@ -183,7 +183,7 @@ hnk_status hnk__find(hnk_bucket *bucket, hnk_bytes key, uint32_t flags, hnk__fou
         (status = hnk__key_record(&row_key, bucket->id, key)) != HNK_OK)
         return status;
     for (;;) {
-        hnk__found *found;
+        hnk__found *found = NULL;
         if ((status = begin(bucket, spare, &found)) != HNK_OK)
             return status;
         if ((status = find_in(bucket, &row_key, key, flags, found)) == HNK_OK) {
@@ -245,7 +245,7 @@ void hnk__found_describe(const hnk_store *store, const hnk__found *found, hnk_en
 hnk_status hnk_bucket_read(
     hnk_bucket *bucket, hnk_bytes key, uint32_t flags, void *buffer, size_t buffer_bytes, size_t *out_value_bytes)
 {
-    hnk__found spare, *found;
+    hnk__found spare, *found = NULL;
     hnk_status status = hnk__find(bucket, key, flags, &spare, &found);
     if (status != HNK_OK)
         return status;
@@ -265,7 +265,7 @@ hnk_status hnk_bucket_read(
 static hnk_status look(hnk_bucket *bucket, hnk_bytes key, hnk__found *spare, hnk__found **out)
 {
     hnk__key row_key;
-    hnk__found *found;
+    hnk__found *found = NULL;
     hnk_status status;
 
     assert(bucket != NULL);
@@ -287,7 +287,7 @@ static hnk_status look(hnk_bucket *bucket, hnk_bytes key, hnk__found *spare, hnk
 
 hnk_status hnk_bucket_peek(hnk_bucket *bucket, hnk_bytes key, hnk_entry *out_entry)
 {
-    hnk__found spare, *found;
+    hnk__found spare, *found = NULL;
     hnk_status status = look(bucket, key, &spare, &found);
     if (status != HNK_OK && status != HNK_EXPIRED)
         return status;
@@ -303,7 +303,7 @@ hnk_status hnk_bucket_peek(hnk_bucket *bucket, hnk_bytes key, hnk_entry *out_ent
 
 hnk_status hnk_bucket_touch(hnk_bucket *bucket, hnk_bytes key)
 {
-    hnk__found spare, *found;
+    hnk__found spare, *found = NULL;
     hnk_status status = look(bucket, key, &spare, &found);
     if (status != HNK_OK && status != HNK_EXPIRED)
         return status;

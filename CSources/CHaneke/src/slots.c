@@ -80,11 +80,11 @@ static void store_words(_Atomic uint64_t *words, const void *from, size_t count)
 
 /* The later of two tallies, or the other if that was caught, or left, half written; *out_both tells whether both hold
  * and follow each other. False: neither holds. */
-static bool newest_tally(const _Atomic uint64_t (*tallies)[HNK_TALLY_WORDS], hnk__tally *out, bool *out_both)
+static bool newest_tally(const hnk__slots_header *header, hnk__tally *out, bool *out_both)
 {
     hnk__tally even, odd;
-    load_words(&even, tallies[0], HNK_TALLY_WORDS);
-    load_words(&odd, tallies[1], HNK_TALLY_WORDS);
+    load_words(&even, header->tallies[0], HNK_TALLY_WORDS);
+    load_words(&odd, header->tallies[1], HNK_TALLY_WORDS);
     bool even_holds = even.digest == tally_digest(&even) && even.sequence % 2 == 0;
     bool odd_holds = odd.digest == tally_digest(&odd) && odd.sequence % 2 == 1;
     *out_both = even_holds && odd_holds && (even.sequence == odd.sequence + 1 || odd.sequence == even.sequence + 1);
@@ -247,7 +247,7 @@ bool hnk__slots_peek(int directory, uint32_t bucket_id, hnk__tally *out)
     bool whole = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header;
     close(file);
     bool both;
-    return whole && newest_tally(header.tallies, out, &both);
+    return whole && newest_tally(&header, out, &both);
 }
 
 /* Access times ---------------------------------------------------------------------------------------------------- */
@@ -262,13 +262,13 @@ uint64_t hnk__slots_now(uint32_t slots)
 bool hnk__slots_tally(const hnk__slots *slots, hnk__tally *out)
 {
     bool both;
-    return newest_tally(slots->header->tallies, out, &both) && both;
+    return newest_tally(slots->header, out, &both) && both;
 }
 
 bool hnk__slots_tally_left(const hnk__slots *slots, hnk__tally *out)
 {
     bool both;
-    return newest_tally(slots->header->tallies, out, &both);
+    return newest_tally(slots->header, out, &both);
 }
 
 void hnk__slots_tally_put(hnk__slots *slots, hnk__tally *tally)

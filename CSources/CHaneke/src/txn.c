@@ -418,7 +418,7 @@ hnk_status hnk__row_get(hnk__txn *txn, const hnk__key *key, hnk_bytes *out)
 hnk_status hnk__environment_find_map(hnk__environment *environment, const hnk__key *key)
 {
     hnk__txn *txn;
-    hnk_bytes row;
+    hnk_bytes row = { NULL, 0 };
     hnk_status status = hnk__read_begin(environment, &txn);
     if (status != HNK_OK)
         return status;
