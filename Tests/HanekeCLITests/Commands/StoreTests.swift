@@ -96,7 +96,10 @@ struct StoreTests {
         let report = try store.haneke("stat", "--json").json()
         #expect(report["eviction"] as? String == "sieve")
         #expect(try #require(report["evictions"] as? Int) > 0)
-        #expect(try store.haneke("stat", "--eviction", "lru").text.contains("eviction     lru\n"))
+        // A reading command would not be expected to change it: it refuses.
+        #expect(try store.haneke("stat", "--eviction", "lru").status == 2)
+        try store.haneke("compact", "--eviction", "lru")
+        #expect(try store.haneke("stat").text.contains("eviction     lru\n"))
         try store.haneke("put", "9", input: Data.sample(8_000))
         #expect(try store.haneke("has", "0").status == 1)
     }
