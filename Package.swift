@@ -73,7 +73,8 @@ let package = Package(
                 .linkedLibrary("sqlite3", .when(traits: ["BenchPeers"])),
                 .linkedLibrary("tkrzw", .when(traits: ["BenchPeers"])),
             ]),
-        .executableTarget(name: "HanekeBench", dependencies: ["CBench"], swiftSettings: strict),
+        .executableTarget(
+            name: "HanekeBench", dependencies: ["CBench", "Haneke", "HanekeStorage"], swiftSettings: strict),
 
         .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
         .testTarget(

@@ -8,8 +8,10 @@ struct Arguments {
     }
 
     static let usage = """
-        usage: haneke-bench store [--quick] [--only NAME…] [--rival NAME…] [--seconds N] [--directory DIR]
+        usage: haneke-bench GROUP [--quick] [--only NAME…] [--rival NAME…] [--seconds N] [--directory DIR]
                                   [--json] [--list]
+
+        GROUP is what is measured: \(Group.allCases.map(\.rawValue).joined(separator: ", ")).
 
           --quick          a minute, to see that it works: smaller stores, fewer rounds; no figures to quote
           --only NAME…     scenarios whose name contains one of these
@@ -21,6 +23,7 @@ struct Arguments {
         """
 
     var command = Command.run
+    var group = Group.store
     var quick = false
     var json = false
     var seconds = 4.0
@@ -32,9 +35,9 @@ struct Arguments {
     init(_ words: some Sequence<String>) throws {
         var words = Array(words)
         commandLine = (["haneke-bench"] + words).joined(separator: " ")
-        let group = words.isEmpty ? "--help" : words.removeFirst()
+        let first = words.isEmpty ? "--help" : words.removeFirst()
         var secondsGiven = false
-        switch group {
+        switch first {
         case "-h", "--help":
             command = .help
             return
@@ -43,8 +46,9 @@ struct Arguments {
             guard words.count == 2, let entries = Int(words[1]) else { throw BenchError(Self.usage) }
             command = .measureMemory(directory: words[0], entries: entries)
             return
-        case "store": break
-        default: throw BenchError("no group \"\(group)\"\n\(Self.usage)")
+        default:
+            guard let named = Group(rawValue: first) else { throw BenchError("no group \"\(first)\"\n\(Self.usage)") }
+            group = named
         }
         while !words.isEmpty {
             let word = words.removeFirst()

@@ -8,7 +8,7 @@ struct HanekeBench {
             let arguments = try Arguments(CommandLine.arguments.dropFirst())
             switch arguments.command {
             case .help: write(Arguments.usage)
-            case .list: for scenario in StoreScenarios.all(arguments) { write(scenario.name) }
+            case .list: for scenario in arguments.group.scenarios(arguments) { write(scenario.name) }
             case .run: exit(try run(arguments) ? 0 : 1)
             case .measureMemory(let directory, let entries):
                 write(String(try MemoryScenario.measure(directory: directory, entries: entries)))
@@ -35,12 +35,12 @@ struct HanekeBench {
         }
         let bench = Bench(arguments: arguments, directory: directory)
         let machine = Machine(directory: directory.path)
-        let versions = Rival.all.map { Version(rival: $0.name, version: $0.version) }
         let date = Date.now.formatted(.iso8601)
         var report = Report(
-            date: date, command: arguments.commandLine, machine: machine, versions: versions, scenarios: [])
+            date: date, command: arguments.commandLine, machine: machine, versions: arguments.group.versions,
+            scenarios: [])
         if !arguments.json { write(report.header) }
-        for scenario in StoreScenarios.all(arguments) where arguments.wants(scenario.name) {
+        for scenario in arguments.group.scenarios(arguments) where arguments.wants(scenario.name) {
             bench.say(scenario.name)
             let outcome = try scenario.run(bench)
             report.scenarios.append(outcome)
