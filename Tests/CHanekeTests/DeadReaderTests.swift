@@ -86,9 +86,7 @@ struct DeadReaderTests {
         fixture.store.expectSound()
     }
 
-    @Test(
-        "a process with two leases at a time takes no more places than that from other processes",
-        .disabled("idle readers of the pool keep their places, and two leases in turn use all 64 of it"))
+    @Test("a process with two leases at a time takes no more places than that from other processes")
     func idlePlaces() throws {
         let fixture = try Fixture { $0.readers_max = 8 }
         #expect(fixture.bucket.set("held", sample(100)) == .ok)

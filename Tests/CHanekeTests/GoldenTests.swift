@@ -61,9 +61,17 @@ import Testing
                 $0.fields = HNK_FIELD_LIFETIME
                 $0.lifetime_ms = Self.farOff
             }
+            let sieve = try store.bucket("sieve") {
+                $0.fields = HNK_FIELD_ENTRIES | HNK_FIELD_EVICTION
+                $0.entries_max = 4
+                $0.eviction = hnk_eviction.sieve.rawValue
+            }
+            for number in 0..<3 { #expect(sieve.set("\(number)", "in order") == .ok) }
+            #expect(sieve.get("0") == .text("in order"))
+            for number in 3..<6 { #expect(sieve.set("\(number)", "in order") == .ok) }
             _ = (lifetime.get("miss"), bucket.get("plain"), bucket.get("plain"))
             #expect(hnk_store_sync(store.raw, nil) == .ok)
-            withExtendedLifetime((nameless, lifetime)) {}
+            withExtendedLifetime((nameless, lifetime, sieve)) {}
         }
         try? Files.remove(path + "/lock.mdb")
     }
@@ -90,7 +98,7 @@ import Testing
             $0.damage_policy = hnk_damage_policy.refuse.rawValue
         }
         store.expectSound()
-        #expect(store.bucketNames() == ["", "golden", "lifetime"])
+        #expect(store.bucketNames() == ["", "golden", "lifetime", "sieve"])
         let bucket = try store.bucket("golden")
         for item in Self.items {
             let lease = try #require(bucket.lease(item.key).1)
@@ -108,6 +116,10 @@ import Testing
         #expect(try store.bucket("lifetime").settings().lifetime_ms == Self.farOff)
         #expect(bucket.statistics().writes == 14)
         if isTrusted { #expect(try store.bucket("lifetime").statistics().misses == 1) }
+        // What was read stays; its turn comes when the hand has gone around.
+        let sieve = try store.bucket("sieve")
+        #expect(["0", "3", "4", "5"].allSatisfy { sieve.peek($0).status == .ok })
+        #expect(sieve.set("6", "in order") == .ok && sieve.peek("3").status == .notFound)
         // And goes on with it.
         for item in Self.items { #expect(Self.set(item, in: bucket) == .ok) }
         store.expectSound()
@@ -122,13 +134,14 @@ import Testing
         let storeRow = rows[0].row
         #expect(rows[0].name == [0, 0, 0, 0] && storeRow.count == 64)
         #expect(storeRow.prefix(8).elementsEqual("HNKSTORE".utf8) && storeRow.integer(at: 8) as UInt32 == 1)
-        #expect(storeRow.integer(at: 12) as UInt32 == 4, "ids begin at 1")
+        #expect(storeRow.integer(at: 12) as UInt32 == 5, "ids begin at 1")
         #expect(storeRow.dropFirst(40).allSatisfy { $0 == 0 })
         let identity = Array(storeRow[16..<32])
 
         let names = rows.of(table: 2)
-        #expect(names.map { String(decoding: $0.name.dropFirst(4), as: UTF8.self) } == ["", "golden", "lifetime"])
-        #expect(names.map { $0.row.integer(at: 0) as UInt32 } == [2, 1, 3])
+        #expect(
+            names.map { String(decoding: $0.name.dropFirst(4), as: UTF8.self) } == ["", "golden", "lifetime", "sieve"])
+        #expect(names.map { $0.row.integer(at: 0) as UInt32 } == [2, 1, 3, 4])
         #expect(names.allSatisfy { $0.row.count == 4 && $0.name[1...3].elementsEqual([0, 0, 0]) })
 
         for bucket in rows.of(table: 1) {
@@ -138,7 +151,7 @@ import Testing
             let slots = try RawSlots(path, bucket: id)
             #expect(slots.magic == "HNKSLOTS" && slots.version == 1 && slots.bucketID == id)
             #expect(slots.identity == identity && slots.zeros.allSatisfy { $0 == 0 })
-            #expect(slots.hits == [1: 2, 2: 0, 3: 0][id] && slots.misses == [1: 0, 2: 0, 3: 1][id])
+            #expect(slots.hits == [1: 2, 2: 0, 3: 0, 4: 1][id] && slots.misses == [1: 0, 2: 0, 3: 1, 4: 0][id])
             #expect(slots.boot == 0 && slots.turn == 0 && slots.digest == slots.computedDigest)
             #expect(slots.incarnation == bucket.row.integer(at: 32) as UInt64)
         }
@@ -156,7 +169,7 @@ import Testing
     private static func checkBucket(_ id: UInt32, _ row: [UInt8], _ rows: [RawRows.Row], _ path: String) throws {
         let name = Array(row.dropFirst(88))
         #expect(row.integer(at: 80) as UInt64 == xxh3(Array(row.prefix(80)), seed: xxh3(name)))
-        #expect(row[44..<80].allSatisfy { $0 == 0 })
+        #expect(row[48..<80].allSatisfy { $0 == 0 })
         let slots = try RawSlots(path, bucket: id)
 
         var (charged, payload, blobs, newest) = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
@@ -196,6 +209,16 @@ import Testing
         #expect(slots.entries == UInt64(records.count) && slots.charged == charged)
         #expect(slots.payload == payload && slots.blobs == blobs && slots.generation == newest)
 
+        let isSieve = row.integer(at: 44) as UInt32 == 1
+        #expect(isSieve == (id == 4))
+        if isSieve {
+            let keys = slots.inserted.map { String(decoding: slots.key($0), as: UTF8.self) }
+            #expect(keys == ["0", "3", "4", "5"] && slots.evictions == 2)
+            #expect(slots.hand > 0 && String(decoding: slots.key(Int(slots.hand) - 1), as: UTF8.self) == "3")
+            #expect(slots.inserted.allSatisfy { !slots.isVisited($0) }, "the hand has passed what was read")
+        } else {
+            #expect(slots.oldest == 0 && slots.newest == 0 && slots.hand == 0)
+        }
         let chain = slots.chain
         #expect(chain.allSatisfy { slots.use($0) == RawSlots.free && slots.time($0) == 0 })
         let more = slots.slots(RawSlots.more)

@@ -163,6 +163,57 @@ import Testing
         try Self.expectWhole(store, "cut to \(size)")
     }
 
+    @Test("a file cut before the newest root gives what the commit before it held")
+    func truncatedRoot() throws {
+        // Of each meta page: where the main tree's root is, and its transaction.
+        func metas(_ path: String) throws -> [(root: UInt64, transaction: UInt64)] {
+            let bytes = try Files.read(path)
+            return [0, 4_096].map { (bytes.integer(at: $0 + 128), bytes.integer(at: $0 + 144)) }
+        }
+        let directory = try TemporaryDirectory()
+        let data = directory.path("data.mdb")
+        var count = 0
+        var cut: UInt64?
+        do {
+            let store = try Store(directory.path)
+            let bucket = try store.bucket("one")
+            while cut == nil, count < 200 {  // until the newest root is the last one in the file
+                #expect(bucket.set([UInt8(count % 8)], "\(count / 8)") == .ok)
+                count += 1
+                let (even, odd) = (try metas(data)[0], try metas(data)[1])
+                let (older, newer) = even.transaction < odd.transaction ? (even, odd) : (odd, even)
+                if count >= 16, newer.root > older.root { cut = newer.root }
+            }
+        }
+        try Files.truncate(data, to: Int(try #require(cut)) * 4_096)
+        let store = try Store(directory.path)
+        let bucket = try store.bucket("one")
+        for number in count - 9..<count - 1 { #expect(bucket.get([UInt8(number % 8)]) == .text("\(number / 8)")) }
+        store.expectSound()
+    }
+
+    @Test("the file that was salvaged from stays for a day, or until a compaction")
+    func keptForADay() throws {
+        for compacts in [false, true] {
+            let directory = try Self.filled()
+            let damaged = directory.path("data.mdb.damaged")
+            try Files.flip(directory.path("data.mdb"), at: 16)
+            do { try Self.expectWhole(Self.open(directory), "salvaged") }
+            #expect(Store.statusOfOpening(directory.path) == .ok && Files.exists(damaged))
+            let before = try Self.open(directory).statistics().disk_bytes
+            if compacts {
+                let store = try Self.open(directory)
+                #expect(hnk_store_compact(store.raw, nil, nil) == .ok)
+            } else {
+                let old = Date(timeIntervalSinceNow: -86_401)
+                try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: damaged)
+                #expect(Store.statusOfOpening(directory.path) == .ok)
+            }
+            #expect(!Files.exists(damaged))
+            #expect(try Self.open(directory).statistics().disk_bytes < before)
+        }
+    }
+
     @Test("a salvage that was killed begins anew, from the file that it had set aside", arguments: 0..<4)
     func killedSalvage(kind: Int) throws {
         let directory = try Self.filled()

@@ -3,7 +3,7 @@
  *
  * A *store* is one directory. It holds *buckets*, each a named region with a capacity of its own. A bucket maps keys
  * (1 byte to 64 KiB) to values (any bytes, zero included) and, when room is needed, gives up what was used least
- * recently. The heart of a program, without its checks:
+ * recently (or what SIEVE chooses: hnk_eviction). The heart of a program, without its checks:
  *
  * @code{.c}
  *     hnk_store_open("/tmp/demo-cache", NULL, &store, NULL);
@@ -210,7 +210,8 @@ typedef enum HNK_OPEN_ENUM hnk_sync_mode {
 } hnk_sync_mode;
 
 /** What to do with a store that a crash of the system or a hand from outside has damaged. Either way no byte is
- * served whose checksum fails, and the damaged file is kept beside the new one as data.mdb.damaged. */
+ * served whose checksum fails. What was salvaged from is kept beside the new file for a day as data.mdb.damaged: the
+ * first open after that removes it, hnk_store_compact() at once. */
 typedef enum HNK_OPEN_ENUM hnk_damage_policy {
     /** Keep each record that proves whole. After a lost page an entry may be an older value of its key, for LMDB's
      * pages can't tell. The default. */
@@ -274,8 +275,8 @@ HNK_API void hnk_store_close(hnk_store *HNK_NULLABLE store);
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_store_sync(hnk_store *store, hnk_error *HNK_NULLABLE error);
 
-/** Gives the blocks of free pages back to the file system, by punching holes. Pages that a reader may still see are
- * left alone; where the file system has no holes, nothing happens.
+/** Gives the blocks of free pages back to the file system, by punching holes, and removes a data.mdb.damaged. Pages
+ * that a reader may still see are left alone; where the file system has no holes, they all stay.
  *
  * Ownership   `*out_freed_bytes` (may be NULL) is by how much the directory shrank on the disk, in bytes.
  * Threads     Any. Readers of all processes go on, writers wait.
@@ -381,6 +382,25 @@ HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_settings(hnk_bucket *bucket, hnk_bu
  */
 HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_configure(
     hnk_bucket *bucket, const hnk_bucket_options *options, hnk_error *HNK_NULLABLE error);
+
+/** Told of an entry that was evicted: `context` as given, its key, and how long its value was. */
+typedef void (*hnk_eviction_notice)(void *HNK_NULLABLE context, hnk_bytes key, uint64_t value_bytes);
+
+/** Has `notice` called for each entry that this process evicts from the bucket, in order; NULL: no more. It replaces
+ * the one before. Evicted is what goes for a limit or a full disk, not what is removed, replaced or refused, nor what
+ * a capacity of 0 empties.
+ *
+ * Ownership   `context` is handed to `notice`, whose key is valid during the call. Both are used until another is set
+ *             or the last handle of the bucket in this process is closed; a write under way on another thread may still
+ *             come to call the old one.
+ * Threads     Any. `notice` runs on the thread whose call evicted, before that returns, once the write is committed and
+ *             with no lock held: it may call anything but give back the handle that is being written to. In between the
+ *             key may have been set again.
+ * Cost        Of each notice a copy of its key; without one nothing.
+ * Errors      HNK_ERROR_FORKED.
+ */
+HNK_API HNK_MUST_CHECK hnk_status hnk_bucket_on_eviction(
+    hnk_bucket *bucket, hnk_eviction_notice HNK_NULLABLE notice, void *HNK_NULLABLE context);
 
 /** A bucket's name, out of a walk. */
 typedef struct hnk_bucket_name {
@@ -544,7 +564,8 @@ typedef struct hnk_set_options {
  *             blob_threshold_bytes a file is written, before the turn is taken.
  * Durability  Committed when the call returns; see hnk_sync_mode. Entries have gone, in the order of hnk_eviction, so
  *             that the bucket is at or under its limits. On an error the key is as it was before, except under
- *             HNK_ERROR_VALUE_TOO_LARGE; under HNK_ERROR_DISK_FULL other entries may have been evicted in vain. That
+ *             HNK_ERROR_VALUE_TOO_LARGE; under HNK_ERROR_DISK_FULL other entries may have been evicted in vain, and
+ *             where HNK_SYNC_COMMIT fails to sync, the value is there but may not survive a crash of the system. That
  *             the directory was deleted is noticed within 16 writes, or by a write a second after the last look; what
  *             was written before went with it.
  * Errors      HNK_ERROR_KEY_SIZE, _METADATA_SIZE, _ARGUMENT, _DISK_FULL, _DIRECTORY_GONE, _FORKED, _IO, _MEMORY;

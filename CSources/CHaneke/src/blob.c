@@ -42,8 +42,9 @@ static hnk_status make_folder(int directory, const char *path)
     return errno == ENOENT ? HNK_ERROR_DIRECTORY_GONE : hnk__from_errno(errno);
 }
 
-hnk_status hnk__blob_begin(hnk__blob_draft *draft, int directory)
+hnk_status hnk__blob_begin(hnk__blob_draft *draft, hnk_store *store)
 {
+    int directory = store->directory;
     uint64_t random;
     hnk_status status;
 
@@ -66,7 +67,7 @@ hnk_status hnk__blob_begin(hnk__blob_draft *draft, int directory)
     else
         status = (draft->digest = hnk__digest_begin()) != NULL ? HNK_OK : HNK_ERROR_MEMORY;
     if (status != HNK_OK)
-        hnk__blob_discard(draft, directory);
+        hnk__blob_discard(draft, store);
     return status;
 }
 
@@ -112,10 +113,10 @@ hnk_status hnk__blob_place(hnk__blob_draft *draft, int directory, hnk__blob_name
     return HNK_OK;
 }
 
-void hnk__blob_discard(hnk__blob_draft *draft, int directory)
+void hnk__blob_discard(hnk__blob_draft *draft, hnk_store *store)
 {
-    if (draft->path[0] != '\0')
-        unlinkat(directory, draft->path, 0);
+    if (draft->path[0] != '\0' && unlinkat(store->directory, draft->path, 0) != 0 && errno != ENOENT)
+        hnk__store_littered(store);
     if (draft->file >= 0)
         close(draft->file);
     hnk__digest_free(draft->digest);
@@ -145,11 +146,12 @@ hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int
     return HNK_OK;
 }
 
-bool hnk__blob_remove(int directory, hnk__blob_name name)
+void hnk__blob_remove(hnk_store *store, hnk__blob_name name)
 {
     char path[HNK_BLOB_PATH_BYTES];
     blob_path(path, name);
-    return unlinkat(directory, path, 0) == 0 || errno == ENOENT;
+    if (unlinkat(store->directory, path, 0) != 0 && errno != ENOENT)
+        hnk__store_littered(store);
 }
 
 bool hnk__blob_exists(int directory, hnk__blob_name name)
@@ -171,14 +173,16 @@ static DIR *open_folder(int directory, const char *path)
     return folder;
 }
 
-static void sweep_draft(int folder, const char *name)
+/* Removes a draft whose writer is dead; false if it may be there still and nobody's. */
+static bool sweep_draft(int folder, const char *name)
 {
     int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
-        return;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0) /* its writer is dead */
-        unlinkat(folder, name, 0);
+        return errno == ENOENT || errno == ELOOP || errno == ENXIO; /* gone, or none of ours */
+    bool swept = flock(file, LOCK_EX | LOCK_NB) == 0 ? unlinkat(folder, name, 0) == 0 || errno == ENOENT
+                                                     : errno == EWOULDBLOCK;
     close(file);
+    return swept;
 }
 
 static hnk_status keep_name(hnk__blob_list *list, hnk__blob_name name)
@@ -205,18 +209,19 @@ static int by_bucket(const void *left, const void *right)
     return a->generation < b->generation ? -1 : a->generation > b->generation;
 }
 
-hnk_status hnk__blob_list_make(hnk__blob_list *out, int directory, bool sweeps_drafts)
+hnk_status hnk__blob_list_make(hnk__blob_list *out, hnk_store *store, bool sweeps_drafts)
 {
     hnk_status status = HNK_OK;
     struct dirent *shard;
 
     *out = (hnk__blob_list){ 0 };
-    DIR *blobs = open_folder(directory, BLOBS);
+    DIR *blobs = open_folder(store->directory, BLOBS);
     if (blobs == NULL)
         return errno == ENOENT ? HNK_OK : hnk__from_errno(errno);
     while (status == HNK_OK && (shard = readdir(blobs)) != NULL) {
-        if (strncmp(shard->d_name, DRAFT, sizeof DRAFT - 1) == 0 && sweeps_drafts)
-            sweep_draft(dirfd(blobs), shard->d_name);
+        if (strncmp(shard->d_name, DRAFT, sizeof DRAFT - 1) == 0 && sweeps_drafts &&
+            !sweep_draft(dirfd(blobs), shard->d_name))
+            hnk__store_littered(store);
         if (strlen(shard->d_name) != 2 || shard->d_name[0] == '.')
             continue;
         DIR *folder = open_folder(dirfd(blobs), shard->d_name);

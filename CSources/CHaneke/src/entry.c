@@ -104,6 +104,8 @@ hnk_status hnk__entry_evict(hnk__write *write, hnk__touched *in, const hnk__key 
 
     if (status == HNK_OK && record.header.slot != slot)
         return HNK_DAMAGED;
+    if (status == HNK_OK)
+        status = hnk__notice_note(write, in->bucket, &record);
     return status == HNK_OK ? remove_found(write, in, key, &record, charge) : status;
 }
 

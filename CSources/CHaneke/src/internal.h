@@ -383,14 +383,14 @@ typedef struct hnk__blob_draft {
     hnk__digest_state *digest;
 } hnk__blob_draft;
 
-hnk_status hnk__blob_begin(hnk__blob_draft *draft, int directory);
+hnk_status hnk__blob_begin(hnk__blob_draft *draft, hnk_store *store);
 hnk_status hnk__blob_append(hnk__blob_draft *draft, hnk_bytes bytes);
 hnk_status hnk__blob_sync(hnk__blob_draft *draft);
 /* Renames; the draft stays to be discarded. */
 hnk_status hnk__blob_place(hnk__blob_draft *draft, int directory, hnk__blob_name name);
-void hnk__blob_discard(hnk__blob_draft *draft, int directory); /* unlinks what was not placed, closes */
+void hnk__blob_discard(hnk__blob_draft *draft, hnk_store *store); /* unlinks what was not placed, closes */
 hnk_status hnk__blob_open(int directory, hnk__blob_name name, uint64_t size, int *out_file);
-bool hnk__blob_remove(int directory, hnk__blob_name name); /* false: it stays behind */
+void hnk__blob_remove(hnk_store *store, hnk__blob_name name);
 bool hnk__blob_exists(int directory, hnk__blob_name name);
 
 /* The names of all files, by bucket. */
@@ -399,7 +399,7 @@ typedef struct hnk__blob_list {
     size_t count, room;
 } hnk__blob_list;
 
-hnk_status hnk__blob_list_make(hnk__blob_list *out, int directory, bool sweeps_drafts); /* removes abandoned ones */
+hnk_status hnk__blob_list_make(hnk__blob_list *out, hnk_store *store, bool sweeps_drafts); /* removes abandoned ones */
 const hnk__blob_name *hnk__blob_list_of(const hnk__blob_list *list, uint32_t bucket_id, size_t *out_count);
 void hnk__blob_list_free(hnk__blob_list *list);
 
@@ -507,6 +507,8 @@ typedef struct hnk__moved {
     bool leaving;
 } hnk__moved;
 
+typedef struct hnk__notice hnk__notice;
+
 /* What has to be done, or undone, once the transaction's fate is known. */
 typedef struct hnk__write {
     hnk_store *store;
@@ -519,6 +521,7 @@ typedef struct hnk__write {
     size_t placed_count, placed_room;
     hnk__moved *moved;
     size_t moved_count, moved_room;
+    hnk__notice *notices, *last_notice; /* in the order of eviction */
     unsigned doomed_count;  /* of the store's doomed records, seen to in this transaction */
     uint64_t now_ms;
 } hnk__write;
@@ -559,8 +562,14 @@ void hnk__sieve_link(hnk__touched *in, uint32_t slot); /* as the newest */
 void hnk__sieve_unlink(hnk__touched *in, uint32_t slot);
 uint32_t hnk__sieve_choose(hnk__touched *in, uint32_t keep); /* UINT32_MAX = none */
 
+/* notice.c */
+/* Remembers an entry that is being evicted, where the bucket's evictions are asked for. */
+hnk_status hnk__notice_note(hnk__write *write, hnk_bucket *bucket, const hnk__record *record);
+/* Gives the notices of a transaction that was committed, and forgets them. No lock is held. */
+void hnk__notices_end(hnk__write *write, bool committed);
+
 /* evict.c */
-/* Evicts least recently used entries until `bytes` and `entries` more fit into the bucket's limits. `keep` is a slot
+/* Evicts, in the bucket's order, until `bytes` and `entries` more fit into its limits. `keep` is a slot
  * that stays, or UINT32_MAX. */
 hnk_status hnk__evict_for(hnk__write *write, hnk__touched *in, uint64_t bytes, uint64_t entries, uint32_t keep);
 /* Evicts until at least `bytes` are free of what was there, whatever the limits: for a full disk. */
@@ -577,11 +586,14 @@ hnk_status hnk__bucket_repair(hnk__write *write, hnk__touched *in);
 /* recover.c */
 /* Judges data.mdb before LMDB sees it and opens the environment, salvaging if need be. */
 #define HNK_SALVAGING_NAME "data.mdb.salvaging" /* a damaged file until all of it has been salvaged */
+#define HNK_DAMAGED_NAME "data.mdb.damaged"     /* and from then on */
 hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error);
 /* HNK_NOT_FOUND if no record names this blob of the bucket. Exact in the writers' turn. */
 hnk_status hnk__blob_find(hnk__txn *txn, hnk_bucket *bucket, hnk__blob_name name);
 /* After the environment is open: repairs buckets whose tables suffered, sweeps blobs that no record names. */
 hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *error);
+/* Removes the file that was set aside, if it has been there for HNK_DAMAGED_KEPT_MS. */
+void hnk__recover_forget(hnk_store *store);
 
 /* store.c and bucket.c --------------------------------------------------------------------------------------------- */
 
@@ -643,7 +655,7 @@ struct hnk_store {
     _Atomic uint64_t synced_txn;     /* the last transaction known to be on the disk's surface; 0 = none is */
     pthread_t syncer;                /* of HNK_SYNC_INTERVAL */
     bool salvaged;                   /* by this open */
-    _Atomic bool litter;             /* a blob that no record names could not be removed */
+    _Atomic bool litter;             /* a file that belongs to nothing could not be removed */
     _Atomic bool suspect;            /* LMDB met damage: the close leaves the file to the next open's judgement */
     bool syncer_runs;
     bool syncer_stops;               /* guarded by `syncing` */
@@ -673,6 +685,9 @@ struct hnk_bucket {
     uint8_t name[HNK_BUCKET_NAME_MAX_BYTES];
     hnk__slots file;
     hnk__oldest oldest;              /* guarded by store->writing */
+    _Atomic bool notified;           /* a notice is set */
+    hnk_eviction_notice notice;      /* guarded by store->listing, with its context */
+    void *notice_context;
     _Atomic uint32_t *proven;        /* per slot the low half of the generation that this process has proven */
     _Atomic uint32_t proven_slots;   /* that may be touched: the address space is reserved, the memory is not */
     hnk__counters counters[HNK_POOL_READERS + 1];
@@ -690,6 +705,12 @@ unsigned hnk__store_doomed_in(hnk_store *store, uint32_t bucket_id);
 static inline hnk_status hnk__store_check(const hnk_store *store)
 {
     return atomic_load_explicit(&store->forked, memory_order_relaxed) ? HNK_ERROR_FORKED : HNK_OK;
+}
+
+/* Has the next open sweep. */
+static inline void hnk__store_littered(hnk_store *store)
+{
+    atomic_store_explicit(&store->litter, true, memory_order_relaxed);
 }
 
 /* bucket.c */

@@ -53,6 +53,7 @@
 #define HNK_SWELL_DOWN 2u
 #define HNK_POOL_READERS 64u         /* read transactions kept for reuse; more are made for more leases at once */
 #define HNK_PROVEN_CHUNK_SLOTS 8192u /* the notes of what was proven grow by 32 KiB */
+#define HNK_DAMAGED_KEPT_MS 86400000u /* a file that was salvaged from, for whoever wants to look: a day */
 #define HNK_GONE_WRITES 16u          /* a look whether the directory is still there every so many transactions, */
 #define HNK_GONE_MS 1000u            /* and whenever the last one is so long ago */
 #define HNK_GROWTH_UNASKED_BYTES (16u << 20) /* data.mdb grows so far before the file system is asked again, */

@@ -39,7 +39,7 @@ static hnk_status write_drafts(
     for (size_t i = 0; i < count && status == HNK_OK; i++) {
         if (!wants_blob(store, &operations[i]) || refusals[i] != HNK_OK)
             continue;
-        if ((status = hnk__blob_begin(&drafts[i], store->directory)) == HNK_OK)
+        if ((status = hnk__blob_begin(&drafts[i], store)) == HNK_OK)
             status = hnk__blob_append(&drafts[i], operations[i].value);
         if (status == HNK_OK && store->options.sync_mode == HNK_SYNC_COMMIT)
             status = hnk__blob_sync(&drafts[i]);
@@ -50,7 +50,7 @@ static hnk_status write_drafts(
 static void discard_drafts(hnk_store *store, hnk__blob_draft *drafts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        hnk__blob_discard(&drafts[i], store->directory);
+        hnk__blob_discard(&drafts[i], store);
 }
 
 static hnk_status carry_out(

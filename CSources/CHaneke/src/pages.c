@@ -70,10 +70,11 @@ static bool meta_read(const hnk__walk *walk, uint64_t offset, hnk__lmdb_page *ou
     return out->magic == HNK_LMDB_MAGIC;
 }
 
-/* Whether a tree is empty or its root lies in the file. */
-static bool root_holds(const hnk__lmdb_meta *meta, uint64_t root)
+/* Whether a tree is empty or its root lies in the file. Of one cut short the other meta page's may. */
+static bool root_holds(const hnk__walk *walk, const hnk__lmdb_meta *meta, uint64_t root)
 {
-    return root == HNK_LMDB_NONE || (root >= HNK_LMDB_METAS && root <= meta->last_page);
+    return root == HNK_LMDB_NONE || (root >= HNK_LMDB_METAS && root <= meta->last_page &&
+                                     root < walk->file_bytes / meta->free.pad);
 }
 
 /* What is wrong with meta page `slot`, which stands at `offset`; NULL: nothing. */
@@ -94,7 +95,7 @@ static const char *meta_fault(const hnk__walk *walk, unsigned slot, uint64_t off
     pages_max = walk->file_bytes / out->free.pad + walk->file_bytes / sizeof(uint64_t);
     if (out->last_page < HNK_LMDB_METAS - 1 || out->last_page >= pages_max)
         return "has a wrong last page";
-    if (!root_holds(out, out->free.root) || !root_holds(out, out->main.root))
+    if (!root_holds(walk, out, out->free.root) || !root_holds(walk, out, out->main.root))
         return "has a root outside the file";
     if (out->txn != 0 && out->txn % HNK_LMDB_METAS != slot)
         return "has a transaction of the other's";

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Judging ---------------------------------------------------------------------------------------------------------- */
@@ -278,7 +279,7 @@ static hnk_status match_names(struct salvage *salvage)
 }
 
 /* The damaged file goes by this name until all of it has been salvaged, and only then by the one for good. */
-static const char in_work[] = HNK_SALVAGING_NAME, for_good[] = "data.mdb.damaged";
+static const char in_work[] = HNK_SALVAGING_NAME, for_good[] = HNK_DAMAGED_NAME;
 
 static hnk_status set_aside(hnk_store *store, const char *name, hnk_error *error)
 {
@@ -343,7 +344,19 @@ static hnk_status salvage(hnk_store *store, hnk_error *error)
         return hnk__fail(error, status, 0, "salvaging %s", path);
     if (renameat(store->directory, in_work, store->directory, for_good) != 0)
         return hnk__fail(error, hnk__from_errno(errno), errno, "setting aside %s", path);
+    (void)!utimensat(store->directory, for_good, NULL, AT_SYMLINK_NOFOLLOW); /* of now; failing, it goes earlier */
     return HNK_OK;
+}
+
+void hnk__recover_forget(hnk_store *store)
+{
+    struct stat stat;
+    if (fstatat(store->directory, for_good, &stat, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    uint64_t now_ms = hnk__now_ms(), since_ms = stat.st_mtime > 0 ? (uint64_t)stat.st_mtime * 1000 : 0;
+    uint64_t apart_ms = now_ms > since_ms ? now_ms - since_ms : since_ms - now_ms; /* clocks are set back, too */
+    if (apart_ms >= HNK_DAMAGED_KEPT_MS)
+        unlinkat(store->directory, for_good, 0);
 }
 
 hnk_status hnk__recover(hnk_store *store, hnk__trust trust, hnk_error *error)
@@ -434,7 +447,7 @@ static hnk_status remove_foreign(hnk_store *store, const hnk__blob_list *blobs)
     for (size_t i = 0; i < blobs->count; i++) {
         hnk__bucket_row row;
         if (hnk__bucket_row_get(txn, blobs->names[i].bucket_id, &row) == HNK_NOT_FOUND)
-            hnk__blob_remove(store->directory, blobs->names[i]);
+            hnk__blob_remove(store, blobs->names[i]);
     }
     hnk__read_end(&txn);
     return HNK_OK;
@@ -450,7 +463,7 @@ hnk_status hnk__recover_buckets(hnk_store *store, hnk__trust trust, hnk_error *e
     if (trust == HNK_TRUST_SHARED || trust == HNK_TRUST_CLEAN)
         return HNK_OK;
     options.fields = HNK_FIELD_MUST_EXIST;
-    if ((status = hnk__blob_list_make(&blobs, store->directory, true)) != HNK_OK)
+    if ((status = hnk__blob_list_make(&blobs, store, true)) != HNK_OK)
         return hnk__fail(error, status, errno, "reading %s/blobs", store->path);
     for (status = hnk_store_next_bucket(store, NULL, &name); status == HNK_OK;
          status = hnk_store_next_bucket(store, &name, &name)) {

@@ -357,6 +357,7 @@ static hnk_status open_store(
         hnk__fail(error, status, errno, "writing the file \"state\" in %s", store->path);
         goto failed;
     }
+    hnk__recover_forget(store);
     if (trust == HNK_TRUST_CLEAN && store->state.synced)
         atomic_store(&store->synced_txn, hnk__environment_last_txn(store->environment));
     if (options->sync_mode == HNK_SYNC_INTERVAL) {
@@ -667,6 +668,7 @@ hnk_status hnk_store_compact(hnk_store *store, uint64_t *out_freed_bytes, hnk_er
     (void)ended;
     if (status != HNK_OK)
         return hnk__fail(error, status, 0, "compacting %s", store->path);
+    unlinkat(store->directory, HNK_DAMAGED_NAME, 0);
     uint64_t after = blocks_under(store->directory, ".", 2);
     if (out_freed_bytes != NULL)
         *out_freed_bytes = before > after ? before - after : 0;

@@ -461,7 +461,7 @@ hnk_status hnk_store_verify(
         status = verify_one(&verifying, bucket, NULL);
     } else {
         hnk__blob_list blobs;
-        if ((status = hnk__blob_list_make(&blobs, store->directory, false)) == HNK_OK)
+        if ((status = hnk__blob_list_make(&blobs, store, false)) == HNK_OK)
             status = verify_all(&verifying, &blobs);
         hnk__blob_list_free(&blobs);
     }

@@ -169,7 +169,7 @@ static hnk_status note_orphans(hnk__write *write, const hnk__touched *in)
 {
     hnk__blob_list list;
     size_t count;
-    hnk_status status = hnk__blob_list_make(&list, write->store->directory, false);
+    hnk_status status = hnk__blob_list_make(&list, write->store, false);
     const hnk__blob_name *names = hnk__blob_list_of(&list, in->bucket->id, &count);
 
     for (size_t i = 0; i < count && status == HNK_OK; i++)
@@ -182,8 +182,7 @@ static hnk_status note_orphans(hnk__write *write, const hnk__touched *in)
 static void remove_blobs(hnk_store *store, const hnk__blob_name *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!hnk__blob_remove(store->directory, names[i]))
-            atomic_store_explicit(&store->litter, true, memory_order_relaxed);
+        hnk__blob_remove(store, names[i]);
 }
 
 static void after_commit(hnk__write *write)
@@ -264,6 +263,7 @@ hnk_status hnk__write_close(hnk__write *write, hnk_status status, hnk_error *err
         after_abort(write);
     }
     give_turn(store);
+    hnk__notices_end(write, status == HNK_OK);
     free_write(write);
     if (status == HNK_OK && store->options.sync_mode == HNK_SYNC_COMMIT)
         status = hnk_store_sync(store, error);

@@ -49,7 +49,7 @@ hnk_status hnk_writer_begin(hnk_bucket *bucket, hnk_bytes key, const hnk_set_opt
         memcpy(writer->copies + key.size, resolved.metadata.data, resolved.metadata.size);
     writer->options.metadata.data = writer->copies + key.size;
     hnk__bucket_retain(bucket);
-    if ((status = hnk__blob_begin(&writer->draft, bucket->store->directory)) != HNK_OK) {
+    if ((status = hnk__blob_begin(&writer->draft, bucket->store)) != HNK_OK) {
         hnk_writer_abort(writer);
         return status;
     }
@@ -126,7 +126,7 @@ void hnk_writer_abort(hnk_writer *writer)
         return;
     if (hnk__store_check(writer->bucket->store) != HNK_OK)
         writer->draft.path[0] = '\0'; /* a forked child's copy: the file is its parent's */
-    hnk__blob_discard(&writer->draft, writer->bucket->store->directory);
+    hnk__blob_discard(&writer->draft, writer->bucket->store);
     hnk_bucket_close(writer->bucket);
     free(writer->copies);
     free(writer);

@@ -323,12 +323,6 @@ static void expect_model(uint64_t orphans_max)
     }
 }
 
-/* Whether the fault can keep a draft from being removed. */
-static bool leaves_drafts(const injection *what)
-{
-    return what->function == INJECT_unlinkat || what->function == INJECT_openat || what->function == INJECT_flock;
-}
-
 static void check_all(const char *path, const injection *what)
 {
     bool was_open = now.buckets[BUCKETS - 1] != NULL;
@@ -344,8 +338,6 @@ static void check_all(const char *path, const injection *what)
         expect_model(what->function == INJECT_unlinkat ? UINT64_MAX : 0);
     close_all();
     stopped = false;
-    if (leaves_drafts(what)) /* which are swept after a kill alone */
-        open_and_die(path);
     EXPECT_STATUS(open_store(path, &now.store), HNK_OK);
     for (uint32_t i = 0; i < BUCKETS; i++)
         EXPECT_STATUS(open_bucket(i), HNK_OK);
