@@ -64,8 +64,9 @@ extension EntryTable {
 
     // MARK: S3-FIFO
 
-    /// The slot that leaves next by S3-FIFO in a cache of that capacity, or `none`. Moves those on its way that are in use.
+    /// The slot that leaves next by S3-FIFO in a cache of that capacity, or `none`.
     ///
+    /// Moves those on its way that are in use.
     /// O(1), amortised: each step takes a use from an entry that a hit has given it.
     @inlinable
     mutating func nextVictim(for unit: LimitedUnit, capacity: UInt128) -> Int {
