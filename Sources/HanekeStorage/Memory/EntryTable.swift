@@ -2,8 +2,7 @@
 //
 // Slots lie in one array and point at each other by index. A slot is in one bucket chain, found by the hash taken
 // when its key came in: a key object that changes its hash afterwards can be missed, but never breaks the table.
-// It is also in one of two recency lists. Entries that cost nothing have a list of their own, so that the coldest
-// entry whose eviction lowers the cost is found at once, however many free ones are colder.
+// It is also in one of two queues, see EntryTable+Queues.swift.
 //
 // What a read or a write runs through is inlinable, here and in the files around, so that the caller's module
 // compiles it for its own types; through the generic code it would be many times slower.
@@ -23,9 +22,12 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         @usableFromInline var cost = 0
         /// Which insertion made the entry: tells it from a later one under the same key.
         @usableFromInline var id: UInt64 = 0
-        /// When the entry was last used, counted in uses of this table.
+        /// When the entry came to the hot end of its queue, counted in uses of this table.
         @usableFromInline var touched: UInt64 = 0
         @usableFromInline var isDiscardable = false
+        @usableFromInline var isMain = false
+        /// The hits since the entry came into its queue, at most `usesMost`; S3-FIFO only.
+        @usableFromInline var frequency: UInt8 = 0
         /// Where the entry's deadline is in the heap, or `none`: it never expires.
         @usableFromInline var heapIndex = -1
         @usableFromInline var nextInBucket = -1
@@ -36,23 +38,15 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         init() {}
     }
 
-    /// One recency list: the slots at its ends.
-    @usableFromInline
-    struct Ends: Sendable {
-        @usableFromInline var coldest = -1
-        @usableFromInline var hottest = -1
-
-        @inlinable
-        init() {}
-    }
-
     @usableFromInline var slots: [Slot] = []
     /// Deadlines in heap order, earliest first; kept by EntryTable+Deadlines.swift.
     @usableFromInline var deadlines: [Deadline] = []
     @usableFromInline var buckets = [Int](repeating: -1, count: 16)
     @usableFromInline var firstFree = -1
-    @usableFromInline var costed = Ends()
-    @usableFromInline var costless = Ends()
+    /// Where entries begin; the only queue of the least recently used order.
+    @usableFromInline var small = EntryQueue()
+    /// Where entries go that have been used in the small queue, or that have come back.
+    @usableFromInline var main = EntryQueue()
     @usableFromInline var uses: UInt64 = 0
 
     @usableFromInline var count = 0
@@ -75,24 +69,13 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return Self.none
     }
 
-    /// The least recently used slot, or `none`.
-    @inlinable
-    var coldest: Int {
-        if costed.coldest == Self.none { return costless.coldest }
-        if costless.coldest == Self.none { return costed.coldest }
-        let costedIsColder = slots[costed.coldest].touched < slots[costless.coldest].touched
-        return costedIsColder ? costed.coldest : costless.coldest
-    }
-
-    /// The least recently used slot whose cost is not zero, or `none`.
-    @inlinable
-    var coldestCosted: Int { costed.coldest }
-
     // MARK: Changing
 
-    /// Adds an entry as the most recently used; the key must be absent.
+    /// Adds an entry at the hot end of its queue; the key must be absent.
     @inlinable
-    mutating func insert(_ key: Key, hash: Int, value: Value, cost: Int, isDiscardable: Bool) -> Int {
+    mutating func insert(
+        _ key: Key, hash: Int, value: Value, cost: Int, isDiscardable: Bool, toMain isMain: Bool, frequency: UInt8
+    ) -> Int {
         if count == buckets.count { grow() }
         uses += 1
         let home = bucket(of: hash)
@@ -104,6 +87,8 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         filled.id = uses
         filled.touched = uses
         filled.isDiscardable = isDiscardable
+        filled.isMain = isMain
+        filled.frequency = frequency
         filled.nextInBucket = buckets[home]
         var slot = firstFree
         if slot == Self.none {
@@ -130,6 +115,12 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         link(slot)
     }
 
+    /// Notes a use without moving anything.
+    @inlinable
+    mutating func noteUse(_ slot: Int) {
+        if slots[slot].frequency < Self.usesMost { slots[slot].frequency += 1 }
+    }
+
     /// Takes an entry out of the table and hands it over, so that the caller decides where it is released.
     @inlinable
     mutating func take(_ slot: Int) -> Slot {
@@ -153,45 +144,6 @@ struct EntryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         emptied.uses = uses
         swap(&self, &emptied)
         return emptied
-    }
-
-    // MARK: Recency
-
-    @inlinable
-    mutating func link(_ slot: Int) {
-        let isCosted = slots[slot].cost > 0
-        let hottest = isCosted ? costed.hottest : costless.hottest
-        slots[slot].colder = hottest
-        slots[slot].hotter = Self.none
-        if hottest != Self.none { slots[hottest].hotter = slot }
-        if isCosted {
-            costed.hottest = slot
-            if hottest == Self.none { costed.coldest = slot }
-        } else {
-            costless.hottest = slot
-            if hottest == Self.none { costless.coldest = slot }
-        }
-    }
-
-    @inlinable
-    mutating func unlink(_ slot: Int) {
-        let isCosted = slots[slot].cost > 0
-        let colder = slots[slot].colder
-        let hotter = slots[slot].hotter
-        if colder != Self.none {
-            slots[colder].hotter = hotter
-        } else if isCosted {
-            costed.coldest = hotter
-        } else {
-            costless.coldest = hotter
-        }
-        if hotter != Self.none {
-            slots[hotter].colder = colder
-        } else if isCosted {
-            costed.hottest = colder
-        } else {
-            costless.hottest = colder
-        }
     }
 
     // MARK: Buckets

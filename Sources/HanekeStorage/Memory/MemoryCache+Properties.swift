@@ -11,7 +11,7 @@ extension MemoryCache {
 
     /// Largest number of entries; 0 (default) is no limit, and less counts as 0.
     ///
-    /// Lowering it evicts the least recently used at once: O(evicted).
+    /// Lowering it evicts the coldest at once: O(evicted).
     public var countLimit: Int {
         get { state.withLock { $0.countLimit } }
         set { change { $0.countLimit = max(0, newValue) } }
@@ -19,7 +19,7 @@ extension MemoryCache {
 
     /// Largest sum of the entries' costs; 0 (default) is no limit, and less counts as 0.
     ///
-    /// Lowering it evicts at once, the least recently used of those that cost something: O(evicted).
+    /// Lowering it evicts at once, the coldest of those that cost something: O(evicted).
     public var totalCostLimit: Int {
         get { state.withLock { $0.totalCostLimit } }
         set { change { $0.totalCostLimit = max(0, newValue) } }

@@ -10,11 +10,12 @@ extension MemoryCache {
         var (leaving, delegate, reportsRemovals) = state.withLock { state in
             state.statistics.removals += state.table.count
             state.flights = [:]
+            state.ghosts = GhostQueue()
             return (state.table.handOver(), state.delegate, state.reportsRemovals)
         }
-        while leaving.coldest != State.Table.none {
+        while case let coldest = leaving.coldest(for: .entries), coldest != State.Table.none {
             var departures = Departures<Key, Value>()
-            let taken = leaving.take(leaving.coldest)
+            let taken = leaving.take(coldest)
             guard let key = taken.key, let value = taken.value else { continue }
             departures.delegate = delegate
             departures.append(
@@ -56,7 +57,7 @@ extension MemoryCache {
     /// Gives memory back, as much as the level asks for.
     ///
     /// O(evicted). `normal` does nothing. `warning` keeps at most half of the total cost, or half of the entries if none costs
-    /// anything; the expired leave first, then the least recently used. `critical` keeps nothing.
+    /// anything; the expired leave first, then the coldest by the policy. `critical` keeps nothing.
     public func handlePressure(_ level: MemoryPressureLevel) {
         let now = time()
         var departures = Departures<Key, Value>()

@@ -1,6 +1,6 @@
 public import Synchronization
 
-/// Values in memory under keys, within strict limits: the least recently used leave first.
+/// Values in memory under keys, within strict limits: the coldest leave first, see ``EvictionPolicy``.
 ///
 /// ```swift
 /// let images = MemoryCache<String, Image>(totalCostLimit: 64 << 20)   // costs are bytes here
@@ -15,7 +15,12 @@ public import Synchronization
 /// Values are released, delegates called and contents discarded without a lock held. Only `==` of the keys runs
 /// under the lock: it must not use the cache.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    /// Which entries leave first.
+    public typealias EvictionPolicy = MemoryCacheEvictionPolicy
     @usableFromInline typealias State = MemoryCacheState<Key, Value>
+
+    /// Which entries leave first when a limit demands it.
+    public let evictionPolicy: EvictionPolicy
 
     @usableFromInline let state: Mutex<State>
     @usableFromInline let clock: any MemoryCacheClock
@@ -28,12 +33,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///   - name: Free text for the reader of a log. Default: empty.
     ///   - countLimit: Largest number of entries; 0 (default) or less is no limit.
     ///   - totalCostLimit: Largest sum of costs, in units of the caller's choice; 0 (default) or less is no limit.
+    ///   - policy: Which entries leave first when a limit demands it. Default: ``MemoryCacheEvictionPolicy/s3fifo``.
     ///   - clock: Decides when lifetimes end. Default: the machine's monotonic clock.
     public init(
         name: String = "", countLimit: Int = 0, totalCostLimit: Int = 0,
-        clock: any MemoryCacheClock = SystemMemoryCacheClock()
+        policy: EvictionPolicy = .s3fifo, clock: any MemoryCacheClock = SystemMemoryCacheClock()
     ) {
-        state = Mutex(State(name: name, countLimit: countLimit, totalCostLimit: totalCostLimit))
+        state = Mutex(State(name: name, countLimit: countLimit, totalCostLimit: totalCostLimit, policy: policy))
+        evictionPolicy = policy
         self.clock = clock
     }
 
@@ -94,12 +101,12 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Stores a value, in place of the key's former one, as the most recently used.
     ///
     /// Makes room if a limit demands it, but never at the new entry's own expense: entries whose lifetime is over go
-    /// first, then the least recently used. To lower the cost only entries that cost something go.
+    /// first, then the coldest by the policy. To lower the cost only entries that cost something go.
     ///
     /// - Parameters:
     ///   - value: The value, held strongly until it leaves.
     ///   - key: The key, kept as given. A key object must not change its hash while it is in use here: its entry
-    ///     would no longer be found, and leave as the least recently used in the end.
+    ///     would no longer be found, and leave as the coldest in the end.
     ///   - cost: What the entry counts against ``totalCostLimit``. Default 0; negative counts as 0.
     ///   - lifetime: How long the entry lasts; zero or less is over at once. Default nil: no end.
     /// - Returns: False if the cost alone exceeds the limit. Then nothing is stored or evicted, but a former

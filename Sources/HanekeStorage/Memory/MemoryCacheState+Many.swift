@@ -35,21 +35,26 @@ extension MemoryCacheState {
 
     mutating func relieve(_ level: MemoryPressureLevel, now: Duration, departures: inout Leaving) {
         if level == .normal { return }
-        let none = Table.none
         let isCostly = table.totalCost > 0
         let keptCost = level == .critical ? 0 : table.totalCost / 2
         let keptCount = level == .critical ? 0 : table.count / 2
         dropExpired(now: now, departures: &departures)
         if level == .warning, isCostly {
-            while table.totalCost > keptCost, table.coldestCosted != none {
-                dismiss(table.coldestCosted, .pressure(level), departures: &departures)
+            while table.totalCost > keptCost, case let slot = victim(for: .cost, keeping: keptCost), slot != Table.none
+            {
+                evict(slot, .pressure(level), departures: &departures)
             }
         } else {
-            while table.count > keptCount {
-                dismiss(table.coldest, .pressure(level), departures: &departures)
+            while table.count > keptCount, case let slot = victim(for: .entries, keeping: UInt128(keptCount)),
+                slot != Table.none
+            {
+                evict(slot, .pressure(level), departures: &departures)
             }
         }
         // Nothing is left in the empty table but its own memory, which is wanted too.
-        if table.count == 0 { _ = table.handOver() }
+        if table.count == 0 {
+            _ = table.handOver()
+            ghosts = GhostQueue()
+        }
     }
 }

@@ -33,8 +33,12 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var statistics = MemoryCacheStatistics()
     @usableFromInline var flights: [FlightKey<Key>: Flight<Key, Value>] = [:]
 
+    @usableFromInline let policy: MemoryCacheEvictionPolicy
+    @usableFromInline var ghosts = GhostQueue()
+
     @inlinable
-    init(name: String, countLimit: Int, totalCostLimit: Int) {
+    init(name: String, countLimit: Int, totalCostLimit: Int, policy: MemoryCacheEvictionPolicy) {
+        self.policy = policy
         self.name = name
         self.countLimit = max(0, countLimit)
         self.totalCostLimit = max(0, totalCostLimit)
@@ -50,7 +54,7 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             return nil
         }
         statistics.countHit()
-        table.touch(slot)
+        if isLeastRecentlyUsed { table.touch(slot) } else { table.noteUse(slot) }
         return found
     }
 
@@ -125,15 +129,21 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             if isReplacement { dismiss(old, .removed, departures: &departures) }
             return false
         }
+        var isMain = false
+        var frequency: UInt8 = 0
         if isReplacement {
+            // A set is a use: the entry keeps its queue, and what it has earned there.
+            isMain = table.slots[old].isMain
+            frequency = min(table.slots[old].frequency + 1, Table.usesMost)
             dismiss(old, .replaced, departures: &departures)
         } else {
             statistics.countInsert()
+            if !isLeastRecentlyUsed { isMain = ghosts.remove(incoming.hash) }
         }
         makeRoom(entries: 1, cost: incoming.cost, now: now, departures: &departures)
         let slot = table.insert(
             incoming.key, hash: incoming.hash, value: incoming.value, cost: incoming.cost,
-            isDiscardable: incoming.isDiscardable)
+            isDiscardable: incoming.isDiscardable, toMain: isMain, frequency: frequency)
         if let deadline = incoming.deadline { table.setDeadline(deadline, of: slot) }
         return true
     }
@@ -172,12 +182,42 @@ struct MemoryCacheState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             guard slot != none else { break }
             dismiss(slot, .expired, departures: &departures)
         }
-        while !fits(cost: cost), table.coldestCosted != none {
-            dismiss(table.coldestCosted, .costLimit, departures: &departures)
+        while !fits(cost: cost), case let slot = victim(for: .cost, keeping: UInt128(totalCostLimit)), slot != none {
+            evict(slot, .costLimit, departures: &departures)
         }
-        while !fits(entries: entries), table.coldest != none {
-            dismiss(table.coldest, .countLimit, departures: &departures)
+        while !fits(entries: entries), case let slot = victim(for: .entries, keeping: UInt128(countLimit)), slot != none
+        {
+            evict(slot, .countLimit, departures: &departures)
         }
+    }
+
+    /// Whether entries leave in the exact order of their last use: by the policy, or because there are to be few.
+    @inlinable
+    var isLeastRecentlyUsed: Bool { policy == .lru || (countLimit > 0 && countLimit < Self.entriesForQueues) }
+
+    /// Fewest entries for which S3-FIFO's small queue is worth having.
+    @inlinable
+    static var entriesForQueues: Int { 64 }
+
+    /// The slot that leaves next to keep a limit of that capacity, or `none`.
+    @inlinable
+    mutating func victim(for unit: LimitedUnit, keeping capacity: UInt128) -> Int {
+        isLeastRecentlyUsed ? table.coldest(for: unit) : table.nextVictim(for: unit, capacity: capacity)
+    }
+
+    /// Dismisses a victim, which is remembered if it leaves from the small queue.
+    @inlinable
+    mutating func evict(_ slot: Int, _ reason: MemoryCacheRemovalReason, departures: inout Leaving) {
+        if !isLeastRecentlyUsed, !table.slots[slot].isMain { remember(slot) }
+        dismiss(slot, reason, departures: &departures)
+    }
+
+    /// Ghosts weigh what the entries of the main queue may weigh, in the unit of the limit.
+    @inlinable
+    mutating func remember(_ slot: Int) {
+        let limit = UInt128(totalCostLimit > 0 ? totalCostLimit : countLimit)
+        let weight = totalCostLimit > 0 ? max(1, table.slots[slot].cost) : 1
+        ghosts.push(table.slots[slot].hash, weight: weight, capacity: limit - limit / 10)
     }
 
     @inlinable

@@ -7,7 +7,7 @@ struct MemoryCacheDelegateTests {
     @Test("M-040: each entry that leaves by the cache's decision is reported once, with its reason")
     func reasons() {
         let clock = ManualClock()
-        let cache = MemoryCache<Int, Int>(countLimit: 2, clock: clock)
+        let cache = MemoryCache<Int, Int>(countLimit: 2, policy: .lru, clock: clock)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         cache.setValue(10, forKey: 1, cost: 1)
@@ -25,7 +25,7 @@ struct MemoryCacheDelegateTests {
 
     @Test("M-040: when asked, removed, replaced and removedAll are reported too")
     func removals() {
-        let cache = MemoryCache<Int, Int>(totalCostLimit: 10)
+        let cache = MemoryCache<Int, Int>(totalCostLimit: 10, policy: .lru)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         cache.reportsRemovals = true
@@ -42,7 +42,7 @@ struct MemoryCacheDelegateTests {
 
     @Test("M-041: by default removing, replacing and emptying are not reported")
     func silence() {
-        let cache = MemoryCache<Int, Int>(totalCostLimit: 10)
+        let cache = MemoryCache<Int, Int>(totalCostLimit: 10, policy: .lru)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         for key in 1...5 { cache[key] = key }
@@ -56,7 +56,7 @@ struct MemoryCacheDelegateTests {
 
     @Test("M-042: the delegate may use every member of the cache, and is called before the call returns")
     func reentrance() {
-        let cache = MemoryCache<Int, Int>(countLimit: 2)
+        let cache = MemoryCache<Int, Int>(countLimit: 2, policy: .lru)
         let calls = Tally()
         let log = EvictionLog<Int, Int> { cache, line in
             calls.add(1)
@@ -82,7 +82,7 @@ struct MemoryCacheDelegateTests {
 
     @Test("M-042: the delegate is called on the thread of the caller")
     func sameThread() async {
-        let cache = MemoryCache<Int, Int>(countLimit: 1)
+        let cache = MemoryCache<Int, Int>(countLimit: 1, policy: .lru)
         let seen = Mutex<[String]>([])
         let log = EvictionLog<Int, Int> { _, _ in seen.withLock { $0.append(Caller.name) } }
         cache.delegate = log
@@ -99,7 +99,7 @@ struct MemoryCacheDelegateTests {
 
     @Test("M-043: during the call the entry is absent, and a value set for its key stays")
     func settingAgain() {
-        let cache = MemoryCache<Int, Int>(countLimit: 2)
+        let cache = MemoryCache<Int, Int>(countLimit: 2, policy: .lru)
         let log = EvictionLog<Int, Int> { cache, line in
             #expect(!cache.contains(line.key))
             if line.value == 10 { cache[line.key] = 11 }
@@ -116,7 +116,7 @@ struct MemoryCacheDelegateTests {
 
     @Test("M-044: several victims are reported in the order of eviction")
     func order() {
-        let cache = MemoryCache<Int, Int>(totalCostLimit: 100)
+        let cache = MemoryCache<Int, Int>(totalCostLimit: 100, policy: .lru)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         for key in 0..<10 { cache.setValue(key, forKey: key, cost: 10) }
@@ -127,7 +127,7 @@ struct MemoryCacheDelegateTests {
 
     @Test("M-044: the delegate is held weakly; when it is gone nothing is called")
     func weakness() {
-        let cache = MemoryCache<Int, Int>(countLimit: 1)
+        let cache = MemoryCache<Int, Int>(countLimit: 1, policy: .lru)
         var log: EvictionLog<Int, Int>? = EvictionLog()
         cache.delegate = log
         cache[1] = 1
@@ -141,7 +141,7 @@ struct MemoryCacheDelegateTests {
 
     @Test("M-064: pressure during a set, from the delegate, reports each entry once")
     func pressureInside() {
-        let cache = MemoryCache<Int, Int>(countLimit: 5)
+        let cache = MemoryCache<Int, Int>(countLimit: 5, policy: .lru)
         let log = EvictionLog<Int, Int> { cache, line in
             if line.reason == .countLimit { cache.handlePressure(.critical) }
         }

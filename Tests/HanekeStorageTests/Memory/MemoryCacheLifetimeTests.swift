@@ -6,7 +6,7 @@ struct MemoryCacheLifetimeTests {
     @Test("M-060: an entry is there until its lifetime is over, and then dropped by the read")
     func expiring() {
         let clock = ManualClock()
-        let cache = MemoryCache<String, Int>(clock: clock)
+        let cache = MemoryCache<String, Int>(policy: .lru, clock: clock)
         let log = EvictionLog<String, Int>()
         cache.delegate = log
         cache.setValue(1, forKey: "a", cost: 5, lifetime: .milliseconds(100))
@@ -29,7 +29,7 @@ struct MemoryCacheLifetimeTests {
     @Test("M-060: setting again gives a new lifetime, or none")
     func renewing() {
         let clock = ManualClock()
-        let cache = MemoryCache<String, Int>(clock: clock)
+        let cache = MemoryCache<String, Int>(policy: .lru, clock: clock)
         cache.setValue(1, forKey: "a", lifetime: .seconds(1))
         cache.setValue(1, forKey: "b", lifetime: .seconds(1))
         clock.advance(by: .milliseconds(900))
@@ -45,7 +45,7 @@ struct MemoryCacheLifetimeTests {
     @Test("M-060: to remove or set an expired entry is to find none: it leaves as expired")
     func absentOnceExpired() {
         let clock = ManualClock()
-        let cache = MemoryCache<String, Int>(clock: clock)
+        let cache = MemoryCache<String, Int>(policy: .lru, clock: clock)
         let log = EvictionLog<String, Int>()
         cache.delegate = log
         cache.reportsRemovals = true
@@ -64,7 +64,7 @@ struct MemoryCacheLifetimeTests {
         arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
     func extremes(lifetime: Duration) {
         let clock = ManualClock()
-        let cache = MemoryCache<Int, Int>(clock: clock)
+        let cache = MemoryCache<Int, Int>(policy: .lru, clock: clock)
         #expect(cache.setValue(1, forKey: 1, lifetime: lifetime))
         #expect(cache[1] == nil)
         cache.setValue(2, forKey: 2, lifetime: .seconds(Int64.max) * 18)
@@ -77,7 +77,7 @@ struct MemoryCacheLifetimeTests {
         let clock = SystemMemoryCacheClock()
         let first = clock.now
         #expect(SystemMemoryCacheClock().now >= first)
-        let cache = MemoryCache<Int, Int>()
+        let cache = MemoryCache<Int, Int>(policy: .lru)
         cache.setValue(1, forKey: 1, lifetime: .seconds(3600))
         cache.setValue(2, forKey: 2, lifetime: .zero)
         #expect(cache[1] == 1)
@@ -87,7 +87,7 @@ struct MemoryCacheLifetimeTests {
     @Test("M-061: when room is needed the expired leave first, earliest end first")
     func expiredFirst() {
         let clock = ManualClock()
-        let cache = MemoryCache<Int, Int>(countLimit: 4, clock: clock)
+        let cache = MemoryCache<Int, Int>(countLimit: 4, policy: .lru, clock: clock)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         cache[0] = 0
@@ -107,7 +107,7 @@ struct MemoryCacheLifetimeTests {
     @Test("M-061: the expired leave first when the cost must fall and when a limit is lowered")
     func expiredFirstByCost() {
         let clock = ManualClock()
-        let cache = MemoryCache<Int, Int>(totalCostLimit: 30, clock: clock)
+        let cache = MemoryCache<Int, Int>(totalCostLimit: 30, policy: .lru, clock: clock)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         cache.setValue(0, forKey: 0, cost: 10)
@@ -123,7 +123,7 @@ struct MemoryCacheLifetimeTests {
     @Test("M-060: removeExpired drops the expired, and nothing else")
     func removingExpired() {
         let clock = ManualClock()
-        let cache = MemoryCache<Int, Int>(clock: clock)
+        let cache = MemoryCache<Int, Int>(policy: .lru, clock: clock)
         for key in 0..<100 { cache.setValue(key, forKey: key, lifetime: .seconds(key * 37 % 100)) }
         cache[100] = 100
         clock.advance(by: .seconds(49))
@@ -135,7 +135,7 @@ struct MemoryCacheLifetimeTests {
 
     @Test("M-062: normal pressure does nothing")
     func normal() {
-        let cache = MemoryCache<Int, Int>()
+        let cache = MemoryCache<Int, Int>(policy: .lru)
         for key in 0..<10 { cache.setValue(key, forKey: key, cost: 1) }
         cache.handlePressure(.normal)
         #expect(cache.count == 10)
@@ -143,7 +143,7 @@ struct MemoryCacheLifetimeTests {
 
     @Test("M-062: a warning keeps at most half of the cost, the coldest leave first")
     func warningByCost() {
-        let cache = MemoryCache<Int, Int>()
+        let cache = MemoryCache<Int, Int>(policy: .lru)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         for key in 0..<5 { cache.setValue(key, forKey: key, cost: key) }  // 10 in all; 0 costs nothing
@@ -159,7 +159,7 @@ struct MemoryCacheLifetimeTests {
 
     @Test("M-062: without costs a warning keeps at most half of the entries")
     func warningByCount() {
-        let cache = MemoryCache<Int, Int>()
+        let cache = MemoryCache<Int, Int>(policy: .lru)
         for key in 0..<5 { cache[key] = key }
         _ = cache[0]
         cache.handlePressure(.warning)
@@ -173,7 +173,7 @@ struct MemoryCacheLifetimeTests {
     @Test("M-062: critical pressure keeps nothing; the expired leave first in every case")
     func critical() {
         let clock = ManualClock()
-        let cache = MemoryCache<Int, Int>(clock: clock)
+        let cache = MemoryCache<Int, Int>(policy: .lru, clock: clock)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         cache[0] = 0
@@ -191,7 +191,7 @@ struct MemoryCacheLifetimeTests {
     @Test("M-073: statistics count what happened, and their sums agree")
     func statistics() {
         let clock = ManualClock()
-        let cache = MemoryCache<Int, Int>(countLimit: 4, totalCostLimit: 100, clock: clock)
+        let cache = MemoryCache<Int, Int>(countLimit: 4, totalCostLimit: 100, policy: .lru, clock: clock)
         for key in 0..<6 { cache.setValue(key, forKey: key, cost: 20) }  // two by count
         cache.setValue(5, forKey: 5, cost: 90)  // replaces, three by cost
         cache.setValue(6, forKey: 6, cost: 200)  // refused

@@ -5,7 +5,7 @@ import Testing
 struct MemoryCacheLimitsTests {
     @Test("M-020: the count never exceeds its limit")
     func countLimit() {
-        let cache = MemoryCache<Int, Int>(countLimit: 3)
+        let cache = MemoryCache<Int, Int>(countLimit: 3, policy: .lru)
         for key in 0..<10 {
             cache[key] = key
             #expect(cache.count == min(key + 1, 3))
@@ -14,7 +14,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-021: the total cost never exceeds its limit")
     func costLimit() {
-        let cache = MemoryCache<Int, Int>(totalCostLimit: 100)
+        let cache = MemoryCache<Int, Int>(totalCostLimit: 100, policy: .lru)
         for key in 0..<50 {
             cache.setValue(key, forKey: key, cost: key * 7 % 60)
             #expect(cache.totalCost <= 100)
@@ -24,7 +24,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-022: the least recently used goes first; get and set are use")
     func order() {
-        let cache = MemoryCache<String, Int>(countLimit: 3)
+        let cache = MemoryCache<String, Int>(countLimit: 3, policy: .lru)
         cache["a"] = 1
         cache["b"] = 2
         cache["c"] = 3
@@ -41,7 +41,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-023: a total exactly at the limit evicts nothing")
     func exactlyFull() {
-        let cache = MemoryCache<String, Int>(countLimit: 2, totalCostLimit: 10)
+        let cache = MemoryCache<String, Int>(countLimit: 2, totalCostLimit: 10, policy: .lru)
         cache.setValue(1, forKey: "a", cost: 4)
         cache.setValue(2, forKey: "b", cost: 6)
         #expect(cache.count == 2)
@@ -53,7 +53,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-024: a value too costly alone is refused; nothing is evicted, but the key's old value goes")
     func refusing() {
-        let cache = MemoryCache<String, Int>(totalCostLimit: 10)
+        let cache = MemoryCache<String, Int>(totalCostLimit: 10, policy: .lru)
         cache.setValue(1, forKey: "a", cost: 5)
         cache.setValue(2, forKey: "b", cost: 5)
         #expect(!cache.setValue(3, forKey: "c", cost: 11))
@@ -68,7 +68,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-025: lowering a limit evicts at once; 0 and less are no limit")
     func lowering() {
-        let cache = MemoryCache<Int, Int>()
+        let cache = MemoryCache<Int, Int>(policy: .lru)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         for key in 0..<10 { cache.setValue(key, forKey: key, cost: 10) }
@@ -90,7 +90,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-026: entries without cost are not thrown away in vain for the cost, but count")
     func costless() {
-        let cache = MemoryCache<String, Int>(totalCostLimit: 10)
+        let cache = MemoryCache<String, Int>(totalCostLimit: 10, policy: .lru)
         cache["free 1"] = 0
         cache.setValue(1, forKey: "a", cost: 6)
         cache["free 2"] = 0
@@ -106,7 +106,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-026: entries with and without cost share one order when the count must fall")
     func mixedOrder() {
-        let cache = MemoryCache<Int, Int>()
+        let cache = MemoryCache<Int, Int>(policy: .lru)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         for key in 0..<10 { cache.setValue(key, forKey: key, cost: key % 3) }
@@ -117,7 +117,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-027: costs near Int.max neither trap nor lose the true total")
     func hugeCosts() {
-        let cache = MemoryCache<Int, Int>()
+        let cache = MemoryCache<Int, Int>(policy: .lru)
         for key in 0..<5 { cache.setValue(key, forKey: key, cost: .max) }
         cache.setValue(5, forKey: 5, cost: 7)
         #expect(cache.totalCost == .max)
@@ -131,7 +131,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-027: a limit of Int.max is judged by the true sum")
     func hugeLimits() {
-        let cache = MemoryCache<Int, Int>(countLimit: .max, totalCostLimit: .max)
+        let cache = MemoryCache<Int, Int>(countLimit: .max, totalCostLimit: .max, policy: .lru)
         cache.setValue(1, forKey: 1, cost: .max - 1)
         cache.setValue(2, forKey: 2, cost: 1)
         #expect(cache.count == 2)
@@ -144,7 +144,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-028: one set that breaks both limits evicts until both hold, each entry once")
     func bothLimits() {
-        let cache = MemoryCache<Int, Int>(countLimit: 4, totalCostLimit: 40)
+        let cache = MemoryCache<Int, Int>(countLimit: 4, totalCostLimit: 40, policy: .lru)
         let log = EvictionLog<Int, Int>()
         cache.delegate = log
         for (key, cost) in [0, 10, 10, 20].enumerated() { cache.setValue(key, forKey: key, cost: cost) }
@@ -160,7 +160,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-029: the entry just set is never the victim of its own set")
     func ownSet() {
-        let cache = MemoryCache<Int, Int>(countLimit: 1, totalCostLimit: 10)
+        let cache = MemoryCache<Int, Int>(countLimit: 1, totalCostLimit: 10, policy: .lru)
         for key in 0..<20 {
             #expect(cache.setValue(key, forKey: key, cost: key % 11))
             #expect(cache.peek(key) == key)
@@ -171,7 +171,7 @@ struct MemoryCacheLimitsTests {
 
     @Test("M-030: the limits are of the whole, and one entry may use all of it")
     func whole() {
-        let cache = MemoryCache<Int, Int>(totalCostLimit: 1 << 20)
+        let cache = MemoryCache<Int, Int>(totalCostLimit: 1 << 20, policy: .lru)
         for key in 0..<64 { cache.setValue(key, forKey: key, cost: 1 << 14) }
         #expect(cache.count == 64)
         #expect(cache.setValue(0, forKey: 100, cost: 1 << 20))

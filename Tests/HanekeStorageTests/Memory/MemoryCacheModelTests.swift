@@ -8,7 +8,7 @@ struct MemoryCacheModelTests {
         var random = SeededRandom(seed)
         let clock = ManualClock()
         let living = Living()
-        let cache = MemoryCache<Int, Tracked>(clock: clock)
+        let cache = MemoryCache<Int, Tracked>(policy: .lru, clock: clock)
         let log = EvictionLog<Int, Tracked>()
         cache.delegate = log
         cache.reportsRemovals = true
