@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import HanekeNetwork
 
+/// Where parents' flights report how far they are, in order; nothing else runs here.
+private let reports = DispatchQueue(label: "io.haneke.parents")
+
 /// What a format that misses a key asks its parent, which asks its own: so siblings that ask at once share one flight.
 struct ParentQuestion<Value: DataConvertible & DataRepresentable & Sendable>: Sendable {
-    /// Where the parent's flights report how far they are; nothing else runs here.
-    private static var queue: DispatchQueue { DispatchQueue.global() }
-
     let parent: FormatStorage<Value>
     let slot: FlightTable<Value>.Slot
     let registry: FormatRegistry<Value>
@@ -18,7 +18,7 @@ struct ParentQuestion<Value: DataConvertible & DataRepresentable & Sendable>: Se
         // Without a fetcher the policy is of no consequence below, but to join who loads would wait for the network.
         let policy = loader == nil ? FetchPolicy.cacheOnly : FetchPolicy(kind: slot.policy, allowsStale: false)
         let fetch = parent.fetch(
-            slot.key, FlightRequest(loader: loader, policy: policy, registry: registry), callbackQueue: Self.queue)
+            slot.key, FlightRequest(loader: loader, policy: policy, registry: registry), callbackQueue: reports)
         fetch.onProgress(report)
         do {
             try await withTaskCancellationHandler {
