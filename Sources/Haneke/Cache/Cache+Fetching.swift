@@ -114,7 +114,7 @@ extension Cache {
     // MARK: What all of them come to
 
     func fetch(key: String, loader: Loader<T>?, _ request: FetchRequest<T>) -> Fetch<T> {
-        if request.policy.kind != .reload, let value = valueInMemory(key, formatName: request.formatName) {
+        if request.policy.kind != .reload, let value = registry.valueInMemory(key, formatName: request.formatName) {
             request.success?(value)
             return Fetch(value, source: .memory)
         }
@@ -124,8 +124,8 @@ extension Cache {
             let storage = try storage(request.formatName)
             let key = try CacheKey(checking: key)
             core = storage.fetch(
-                key, loader: loader, policy: request.policy, observers: request.observers,
-                callbackQueue: callbackQueue)
+                key, FlightRequest(loader: loader, policy: request.policy, registry: registry),
+                observers: request.observers, callbackQueue: callbackQueue)
         } catch {
             core = FetchCore(settled: .failure(error), observers: request.observers, callbackQueue: callbackQueue)
         }

@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import Foundation
 internal import HanekeStorage
 
@@ -14,21 +15,32 @@ extension Cache {
     ///
     /// - Parameter replacing: Whether to change a format of that name that is there already. Looking and adding are one
     ///   step. Default true.
-    /// - Returns: Why the format can't use the disk: nil if it can, or if the cache has none.
+    /// - Returns: What is wrong: ``HanekeError/Code/formatCycle`` if its parents lead back to it, and nothing has changed
+    ///   then; ``HanekeError/Code/diskUnavailable`` if it works from memory alone. Nil if all is well, or the cache has no
+    ///   disk.
     @discardableResult
     public func addFormat(_ format: Format<T>, replacing: Bool = true) -> HanekeError? {
-        let (storage, isNew) = storage(adding: format)
+        do throws(HanekeError) {
+            let (storage, isNew) = try registry.add(makeStorage(format), replacing: replacing)
+            return useDisk(storage, isNew: isNew, replacing: replacing)
+        } catch {
+            Diagnostics.report(error.description)
+            return error
+        }
+    }
+
+    private func useDisk(_ storage: Storage, isNew: Bool, replacing: Bool) -> HanekeError? {
         do {
             if isNew {
                 try storage.openBucket()
             } else if replacing {
-                try storage.replaceFormat(format)
+                try storage.applyLimits()
             }
             return nil
         } catch {
             let error = HanekeError(
                 .diskUnavailable,
-                "the format \"\(format.name)\" of the cache \"\(name)\" works from memory alone: \(error)",
+                "the format \"\(storage.name)\" of the cache \"\(name)\" works from memory alone: \(error)",
                 underlyingError: error)
             Diagnostics.report(error.description)
             return error
@@ -43,8 +55,9 @@ extension Cache {
     @discardableResult
     public func removeFormat(_ formatName: String) -> Bool {
         guard CacheKey(formatName) != CacheKey(HanekeGlobals.Cache.OriginalFormatName),
-            let storage = takeStorage(formatName)
+            let storage = registry.remove(formatName)
         else { return false }
+        retiredCounts.withLock { $0 += storage.counters.current }
         guard let bucket = storage.retire() else { return true }
         do {
             try bucket.store.removeBucket(named: bucket.name)

@@ -68,14 +68,6 @@ extension Cache {
         return try storage.entries(prefix: prefix)
     }
 
-    /// What this cache object has done so far.
-    public var statistics: CacheStatistics {
-        CacheStatistics(
-            memoryHits: counters.memoryHits.current, diskHits: counters.diskHits.current,
-            misses: counters.misses.current, loads: counters.loads.current, writes: counters.writes.current,
-            failedWrites: counters.failedWrites.current, undecodable: counters.undecodable.current)
-    }
-
     private func storeStatistics() async throws -> StoreStatistics? {
         await flush()
         do {
@@ -93,7 +85,7 @@ extension FormatStorage {
         switch pending(key) {
         case .remove: return .none
         case .set(let pending):
-            if let lifetime = pending.remainingLifetime, lifetime <= .zero { return .none }
+            if let duration = pending.lifetime.duration, duration <= .zero { return .none }
             return .disk
         case nil: break
         }

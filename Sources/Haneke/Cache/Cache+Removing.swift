@@ -18,7 +18,7 @@ extension Cache {
         guard fromAllFormats else { return remove(key: key) }
         guard let key = try? CacheKey(checking: key) else { return }
         for storage in allStorages { storage.remove(key) }
-        for bucket in bucketsOfOthers() { disk?.writes.add(.remove, key: key, bucket: bucket) }
+        for bucket in bucketsOfOthers() { disk?.writes.add([(.remove, key)], bucket: bucket) }
     }
 
     /// Removes everything, in all formats, also in those on disk that this process has not added.

@@ -56,18 +56,19 @@ extension Cache {
     ///   - key: 1 to 65,536 bytes of UTF-8; else the failure is ``HanekeError/Code/invalidKey``.
     ///   - formatName: Default: the original format. ``HanekeError/Code/formatNotFound`` if the cache has none of that name.
     ///   - lifetime: How long the value lasts from now. Default: as the format says. Zero or less is over at once.
+    ///   - sliding: Whether each fetch starts the lifetime anew. Default: as the format says.
     ///   - callbackQueue: Where closures run that wait for a transform. Default: the cache's own.
     @discardableResult
     public func set(
         value: T, key: String, formatName: String = HanekeGlobals.Cache.OriginalFormatName, lifetime: Duration? = nil,
-        callbackQueue: DispatchQueue? = nil
+        sliding: Bool? = nil, callbackQueue: DispatchQueue? = nil
     ) -> Setting<T> {
         set(
-            value, key: key, lifetime: lifetime,
+            value, key: key, (lifetime, sliding),
             FetchRequest(formatName: formatName, policy: .cacheFirst, callbackQueue: callbackQueue))
     }
 
-    /// Stores a value under a key; see ``set(value:key:formatName:lifetime:callbackQueue:)``.
+    /// Stores a value under a key; see ``set(value:key:formatName:lifetime:sliding:callbackQueue:)``.
     ///
     /// - Parameters:
     ///   - fail: Takes the error if nothing was stored.
@@ -75,25 +76,29 @@ extension Cache {
     @discardableResult
     public func set(
         value: T, key: String, formatName: String = HanekeGlobals.Cache.OriginalFormatName, lifetime: Duration? = nil,
-        callbackQueue: DispatchQueue? = nil, failure fail: (@Sendable (any Error) -> Void)? = nil,
+        sliding: Bool? = nil, callbackQueue: DispatchQueue? = nil, failure fail: (@Sendable (any Error) -> Void)? = nil,
         success succeed: @escaping @Sendable (T) -> Void
     ) -> Setting<T> {
         set(
-            value, key: key, lifetime: lifetime,
+            value, key: key, (lifetime, sliding),
             FetchRequest(
                 formatName: formatName, policy: .cacheFirst, callbackQueue: callbackQueue, failure: fail,
                 success: succeed))
     }
 
-    private func set(_ value: T, key: String, lifetime: Duration?, _ request: FetchRequest<T>) -> Setting<T> {
+    private func set(
+        _ value: T, key: String, _ told: (lifetime: Duration?, sliding: Bool?), _ request: FetchRequest<T>
+    ) -> Setting<T> {
         let callbackQueue = request.callbackQueue ?? callbackQueue
         let link = PendingLink()
         let fetch: Fetch<T>
         do throws(HanekeError) {
             let storage = try storage(request.formatName)
             let key = try CacheKey(checking: key)
-            if storage.format.isIdentity {
-                link.connect(storage.store(value, key: key, lifetime: lifetime))
+            let format = storage.format
+            let lifetime = format.lifetime(told.lifetime, sliding: told.sliding)
+            if format.isIdentity {
+                link.connect(storage.store([(key, value)], lifetime: lifetime).first ?? nil)
                 request.success?(value)
                 fetch = Fetch(value, source: .fetcher)
             } else {

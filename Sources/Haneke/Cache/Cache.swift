@@ -35,11 +35,10 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
 
     let disk: DiskTier?
     let client: NetworkClient
-    let counters = CacheCounters()
+    /// What formats had done that have been removed since.
+    let retiredCounts = Mutex(CacheStatistics())
+    let registry: FormatRegistry<T>
     private let clock: any MemoryCacheClock
-    private let storages = Mutex<[CacheKey: Storage]>([:])
-    /// The memory tiers of the formats: all that a hit needs.
-    private let tiers = Mutex<[CacheKey: MemoryTier]>([:])
 
     /// Opens a cache, or makes it.
     ///
@@ -68,6 +67,7 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
         self.client = client
         self.callbackQueue = callbackQueue ?? DispatchQueue(label: "io.haneke.callbacks.\(name)")
         self.clock = clock
+        registry = FormatRegistry(cacheName: name)
         self.directory = (directory ?? CacheDirectory.base)
             .appendingPathComponent(CacheDirectory.component(for: name), isDirectory: true)
         do {
@@ -88,42 +88,11 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
     /// The format of that name at work.
     ///
     /// - Throws: ``HanekeError/Code/formatNotFound``.
-    func storage(_ formatName: String) throws(HanekeError) -> Storage {
-        let found = storages.withLock { $0[CacheKey(formatName)] }
-        guard let found else {
-            throw HanekeError(.formatNotFound, "the cache \"\(name)\" has no format \"\(formatName)\"; add it first")
-        }
-        return found
-    }
+    func storage(_ formatName: String) throws(HanekeError) -> Storage { try registry.storage(formatName) }
 
     /// All formats at work.
-    var allStorages: [Storage] { storages.withLock { $0.values.map(\.self) } }
+    var allStorages: [Storage] { registry.all }
 
-    /// The format of that name at work; made out of `format` if there is none.
-    func storage(adding format: Format<T>) -> (storage: Storage, isNew: Bool) {
-        let fresh = Storage(format, disk: disk, clock: clock, counters: counters)
-        return storages.withLock { storages in
-            if let storage = storages[CacheKey(format.name)] { return (storage, false) }
-            storages[CacheKey(format.name)] = fresh
-            tiers.withLock { $0[CacheKey(format.name)] = fresh.tier }
-            return (fresh, true)
-        }
-    }
-
-    /// The value in memory, used now; nil if there is none, or no such format.
-    func valueInMemory(_ key: String, formatName: String) -> T? {
-        guard let tier = tiers.withLock({ $0[CacheKey(formatName)] }), let record = tier.use(CacheKey(key)) else {
-            return nil
-        }
-        // Sound: a format's storage fills its tier with entries of the cache's type alone.
-        return unsafeDowncast(record, to: MemoryEntry<T>.self).value
-    }
-
-    /// Takes a format out of work.
-    func takeStorage(_ formatName: String) -> Storage? {
-        storages.withLock { storages in
-            tiers.withLock { $0[CacheKey(formatName)] = nil }
-            return storages.removeValue(forKey: CacheKey(formatName))
-        }
-    }
+    /// The format at work, out of nothing.
+    func makeStorage(_ format: Format<T>) -> Storage { Storage(format, disk: disk, clock: clock) }
 }

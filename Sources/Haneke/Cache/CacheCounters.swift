@@ -9,6 +9,13 @@ final class CacheCounters: Sendable {
     let writes = Atomic(0)
     let failedWrites = Atomic(0)
     let undecodable = Atomic(0)
+
+    /// The counts now.
+    var current: CacheStatistics {
+        CacheStatistics(
+            memoryHits: memoryHits.current, diskHits: diskHits.current, misses: misses.current, loads: loads.current,
+            writes: writes.current, failedWrites: failedWrites.current, undecodable: undecodable.current)
+    }
 }
 
 extension Atomic where Value == Int {

@@ -1,6 +1,6 @@
-/// What a cache object has done so far.
+/// What a cache object, or one of its formats, has done so far.
 ///
-/// Counts are from its making on, in this process.
+/// Counts are from its making on, in this process. A format that asks its parent counts as one who fetches there.
 public struct CacheStatistics: Sendable, Hashable {
     /// Fetches that memory served.
     public var memoryHits = 0
@@ -18,4 +18,14 @@ public struct CacheStatistics: Sendable, Hashable {
     public var failedWrites = 0
     /// Records on disk whose bytes did not stand for a value; they were removed.
     public var undecodable = 0
+
+    static func += (sum: inout CacheStatistics, other: CacheStatistics) {
+        sum.memoryHits += other.memoryHits
+        sum.diskHits += other.diskHits
+        sum.misses += other.misses
+        sum.loads += other.loads
+        sum.writes += other.writes
+        sum.failedWrites += other.failedWrites
+        sum.undecodable += other.undecodable
+    }
 }

@@ -24,6 +24,8 @@ struct FlightTable<Value: Sendable>: Sendable {
         let fetch: FetchCore<Value>
         let loader: Loader<Value>?
         let allowsStale: Bool
+        /// Whether the value is to be in memory when it has come; a prefetch wants it on disk alone.
+        var wantsMemory = true
     }
 
     struct Flight: Sendable {
@@ -32,6 +34,11 @@ struct FlightTable<Value: Sendable>: Sendable {
         /// In the order in which they came.
         var waiters: [(id: WaiterID, waiter: Waiter)] = []
         var task: Task<Void, Never>?
+
+        /// Whether any of those who wait wants the value in memory.
+        var wantsMemory: Bool { waiters.contains(where: \.waiter.wantsMemory) }
+        /// The fetcher of the first who has one.
+        var loader: Loader<Value>? { waiters.lazy.compactMap(\.waiter.loader).first }
     }
 
     private var nextID = 0

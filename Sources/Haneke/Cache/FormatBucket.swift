@@ -6,37 +6,36 @@ final class FormatBucket: Sendable {
     let name: String
     let store: DiskStore
     private struct State {
-        /// nil: a bucket that others made, with a capacity that is theirs.
-        var capacityBytes: UInt64?
+        /// nil: a bucket that others made, with limits that are theirs.
+        var options: Bucket.Options?
         var opened: Bucket?
     }
 
     private let state: Mutex<State>
 
-    init(name: String, store: DiskStore, capacityBytes: UInt64) {
+    init(name: String, store: DiskStore, options: Bucket.Options) {
         self.name = name
         self.store = store
-        state = Mutex(State(capacityBytes: capacityBytes))
+        state = Mutex(State(options: options))
     }
 
     /// A bucket that is there already, and stays as it is set to.
     init(name: String, existingIn store: DiskStore) {
         self.name = name
         self.store = store
-        state = Mutex(State(capacityBytes: nil))
+        state = Mutex(State(options: nil))
     }
 
     /// Whether values of the format reach the disk at all.
-    var isWritable: Bool { state.withLock { $0.capacityBytes != 0 } }
+    var isWritable: Bool { state.withLock { $0.options?.capacityBytes != 0 } }
 
-    /// The bucket; made and set to its capacity on first use.
+    /// The bucket; made and set to its limits on first use.
     ///
     /// Two threads may both open it: it is the same bucket.
     func open() throws(StoreError) -> Bucket {
-        let (opened, capacity) = state.withLock { ($0.opened, $0.capacityBytes) }
+        let (opened, options) = state.withLock { ($0.opened, $0.options) }
         if let opened { return opened }
-        let bucket = try store.bucket(
-            named: name, options: Bucket.Options(capacityBytes: capacity, mustExist: capacity == nil))
+        let bucket = try store.bucket(named: name, options: options ?? Bucket.Options(mustExist: true))
         return state.withLock { state in
             if let opened = state.opened { return opened }
             state.opened = bucket
@@ -49,9 +48,9 @@ final class FormatBucket: Sendable {
         state.withLock { $0.opened = nil }
     }
 
-    /// Changes the capacity; a lower one evicts before this returns.
-    func setCapacity(_ bytes: UInt64) throws(StoreError) {
-        state.withLock { $0.capacityBytes = bytes }
-        try open().configure(Bucket.Options(capacityBytes: bytes))
+    /// Changes capacity and order of eviction; a lower capacity evicts before this returns.
+    func configure(_ options: Bucket.Options) throws(StoreError) {
+        state.withLock { $0.options = options }
+        try open().configure(options)
     }
 }

@@ -6,8 +6,8 @@ internal import HanekeStorage
 extension FormatStorage {
     /// What is known of a key beneath the memory tier.
     enum Found {
-        /// The value, what it counts in memory, and how long it still lasts (nil: for ever).
-        case value(Value, cost: Int, lifetime: Duration?)
+        /// The value, what it counts in memory, and how long it still lasts.
+        case value(Value, cost: Int, lifetime: Lifetime)
         case absent
         /// Bytes that do not stand for a value.
         case undecodable(HanekeError)
@@ -47,8 +47,8 @@ extension FormatStorage {
     }
 
     private func found(_ pending: any PendingValue, key: CacheKey) -> Found {
-        let lifetime = pending.remainingLifetime
-        if let lifetime, lifetime <= .zero { return .absent }
+        let lifetime = pending.lifetime
+        if let duration = lifetime.duration, duration <= .zero { return .absent }
         do {
             guard let value = try decoded(pending, key: key) else { return .absent }
             return .value(value, cost: value.memoryCost ?? pending.bytesInMemory, lifetime: lifetime)
@@ -60,8 +60,7 @@ extension FormatStorage {
     private func found(_ lease: borrowing Lease, key: CacheKey) -> Found {
         do {
             let value = try decode(data(of: lease), key: key)
-            let lifetime = lease.entry().expiresAt.map { Duration.milliseconds($0) - Self.timeSince1970() }
-            return .value(value, cost: value.memoryCost ?? lease.count, lifetime: lifetime)
+            return .value(value, cost: value.memoryCost ?? lease.count, lifetime: Self.lifetime(of: lease.entry()))
         } catch {
             return .undecodable(error)
         }
@@ -83,6 +82,14 @@ extension FormatStorage {
 
     private func data(of lease: borrowing Lease) -> Data {
         lease.withUnsafeBytes { Data($0) }
+    }
+
+    /// What is left of an entry's lifetime; of one that slides its whole length, for it has just been used.
+    private static func lifetime(of entry: Entry) -> Lifetime {
+        guard let end = entry.expiresAt else { return Lifetime() }
+        guard entry.isSliding else { return Lifetime(duration: .milliseconds(end) - timeSince1970()) }
+        let lastUse = max(entry.writtenAt, entry.accessedAt ?? entry.writtenAt)
+        return Lifetime(duration: .milliseconds(end - lastUse), slides: true)
     }
 
     private static func timeSince1970() -> Duration {

@@ -21,21 +21,20 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
     let name: String
     let tier: MemoryTier
     let clock: any MemoryCacheClock
-    let counters: CacheCounters
+    let counters = CacheCounters()
     private let disk: DiskTier?
     private let state: Mutex<State>
 
-    init(_ format: Format<Value>, disk: DiskTier?, clock: any MemoryCacheClock, counters: CacheCounters) {
+    init(_ format: Format<Value>, disk: DiskTier?, clock: any MemoryCacheClock) {
         name = format.name
         self.clock = clock
-        self.counters = counters
         self.disk = disk
         tier = MemoryTier(
             values: MemoryCache(
                 name: format.name, countLimit: format.memoryCountLimit, totalCostLimit: format.memoryCapacity,
                 clock: clock),
-            counters: counters, writes: disk?.writes)
-        let bucket = disk.map { FormatBucket(name: format.name, store: $0.store, capacityBytes: format.diskCapacity) }
+            counters: counters, clock: clock, writes: disk?.writes)
+        let bucket = disk.map { FormatBucket(name: format.name, store: $0.store, options: format.bucketOptions) }
         state = Mutex(State(format: format, bucket: bucket))
         reachesDisk = bucket?.isWritable == true
         disk?.writes.addUseSource(self)
@@ -60,19 +59,21 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
         _ = try bucket?.open()
     }
 
-    /// Takes on another description of the format.
+    /// Takes on another description of the format; its limits count from ``applyLimits()`` on.
+    func describe(as format: Format<Value>) {
+        state.withLock { $0.format = format }
+    }
+
+    /// Brings both tiers under the limits of the format.
     ///
-    /// What is stored stays, as far as the new limits allow.
-    func replaceFormat(_ format: Format<Value>) throws(StoreError) {
-        let bucket = state.withLock { state in
-            state.format = format
-            return state.bucket
+    /// What is stored stays, as far as they allow.
+    func applyLimits() throws(StoreError) {
+        let (format, bucket) = locked { state in
+            memory.countLimit = state.format.memoryCountLimit
+            memory.totalCostLimit = state.format.memoryCapacity
+            return (state.format, state.bucket)
         }
-        locked { _ in
-            memory.countLimit = format.memoryCountLimit
-            memory.totalCostLimit = format.memoryCapacity
-        }
-        try bucket?.setCapacity(format.diskCapacity)
+        try bucket?.configure(format.bucketOptions)
         reachesDisk = bucket?.isWritable == true
     }
 
@@ -105,7 +106,14 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
     /// Whether the key is in memory.
     ///
     /// No use of it.
-    func isInMemory(_ key: CacheKey) -> Bool { memory.contains(key) }
+    func isInMemory(_ key: CacheKey) -> Bool { tier.contains(key) }
+
+    /// Drops the key's value from memory if its sliding lifetime is over.
+    ///
+    /// Under the lock.
+    func dropIfOver(_ key: CacheKey) {
+        if memory.peek(key) != nil, !tier.contains(key) { memory.removeValue(forKey: key) }
+    }
 
     /// What is pending for the key on its way to the disk.
     func pending(_ key: CacheKey) -> WriteQueue.Pending? {
@@ -114,23 +122,33 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
 
     // MARK: Changing
 
-    /// Stores a value as it is, in both tiers.
+    /// Stores values as they are, in both tiers, and on disk in one commit.
     ///
     /// Lifetime nil is the format's.
-    func store(_ value: Value, key: CacheKey, lifetime: Duration?) -> (any PendingValue)? {
+    func store(_ values: [(key: CacheKey, value: Value)], lifetime: Lifetime?) -> [(any PendingValue)?] {
         locked { state in
-            state.flights.supersede(key)
-            return store(value, key: key, lifetime: lifetime ?? state.format.lifetime, state)
+            for (key, _) in values { state.flights.supersede(key) }
+            return store(values, lifetime: lifetime, state)
         }
     }
 
     /// The same under the lock: for what a flight brings.
-    @discardableResult
-    func store(_ value: Value, key: CacheKey, lifetime: Duration?, _ state: State) -> (any PendingValue)? {
-        let entry = insert(value, key: key, cost: value.memoryCost ?? Self.assumedCost, lifetime: lifetime)
-        guard let disk, let bucket = state.bucket, reachesDisk else { return nil }
-        let pending = PendingEntry(entry, format: state.format, storage: self)
-        disk.writes.add(.set(pending), key: key, bucket: bucket)
+    ///
+    /// - Parameter inMemory: Whether memory gets the values, too; without a disk nothing is stored then.
+    func store(
+        _ values: [(key: CacheKey, value: Value)], lifetime: Lifetime?, inMemory: Bool = true, _ state: State
+    ) -> [(any PendingValue)?] {
+        let lifetime = lifetime ?? state.format.lifetimeOfValues
+        let entries = values.map { key, value in
+            if inMemory {
+                return insert(value, key: key, cost: value.memoryCost ?? Self.assumedCost, lifetime: lifetime)
+            }
+            memory.removeValue(forKey: key)
+            return entry(value, key: key, lifetime: lifetime)
+        }
+        guard let disk, let bucket = state.bucket, reachesDisk else { return values.map { _ in nil } }
+        let pending = entries.map { PendingEntry($0, format: state.format, storage: self) }
+        disk.writes.add(pending.map { (.set($0), $0.entry.key) }, bucket: bucket)
         return pending
     }
 
@@ -148,11 +166,20 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
     ///
     /// Under the lock.
     @discardableResult
-    func insert(_ value: Value, key: CacheKey, cost: Int, lifetime: Duration?) -> MemoryEntry<Value> {
-        let deadline = lifetime.flatMap { $0 < .seconds(1 << 40) ? clock.now + $0 : nil }
-        let entry = MemoryEntry(key: key, value: value, deadline: deadline)
-        memory.setValue(entry, forKey: key, cost: cost, lifetime: lifetime)
+    func insert(_ value: Value, key: CacheKey, cost: Int, lifetime: Lifetime) -> MemoryEntry<Value> {
+        let entry = entry(value, key: key, lifetime: lifetime)
+        memory.setValue(entry, forKey: key, cost: cost, lifetime: lifetimeInMemory(of: entry))
         return entry
+    }
+
+    private func entry(_ value: Value, key: CacheKey, lifetime: Lifetime) -> MemoryEntry<Value> {
+        MemoryEntry(key: key, value: value, expiry: Expiry(lifetime, now: clock.now))
+    }
+
+    /// What the memory cache is to know of a lifetime: of one that slides the entry itself knows the end.
+    private func lifetimeInMemory(of entry: MemoryEntry<Value>) -> Duration? {
+        guard let expiry = entry.expiry, expiry.slide == nil else { return nil }
+        return expiry.remaining(now: clock.now)
     }
 
     /// Removes a key from memory now and from disk in its turn.
@@ -169,7 +196,7 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
     /// Under the lock.
     func removeFromDisk(_ key: CacheKey, _ state: State) {
         guard let disk, let bucket = state.bucket else { return }
-        disk.writes.add(.remove, key: key, bucket: bucket)
+        disk.writes.add([(.remove, key)], bucket: bucket)
     }
 
     /// Removes everything from memory now and from disk in its turn.
@@ -186,8 +213,7 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
         guard entry.value.memoryCost == nil else { return }
         locked { _ in
             guard memory.peek(entry.key) === entry else { return }
-            memory.setValue(
-                entry, forKey: entry.key, cost: bytes, lifetime: entry.deadline.map { $0 - clock.now })
+            memory.setValue(entry, forKey: entry.key, cost: bytes, lifetime: lifetimeInMemory(of: entry))
         }
     }
 

@@ -5,8 +5,8 @@ internal import Synchronization
 class MemoryRecord: @unchecked Sendable {
     // Sendable: `let`s and atomics; the one subclass adds a `let` that is Sendable.
     let key: CacheKey
-    /// When its lifetime ends, by the cache's clock; nil for never.
-    let deadline: Duration?
+    /// When its lifetime ends; nil for never.
+    let expiry: Expiry?
 
     /// The tick of the last use that the disk has yet to hear of.
     let lastUse = Atomic<UInt64>(0)
@@ -15,9 +15,9 @@ class MemoryRecord: @unchecked Sendable {
     /// Whether it has no record on disk and is to have none: the disk refused it, or it has no form as bytes.
     let staysOffDisk = Atomic(false)
 
-    fileprivate init(key: CacheKey, deadline: Duration?) {
+    fileprivate init(key: CacheKey, expiry: Expiry?) {
         self.key = key
-        self.deadline = deadline
+        self.expiry = expiry
     }
 }
 
@@ -26,8 +26,8 @@ final class MemoryEntry<Value: Sendable>: MemoryRecord, @unchecked Sendable {
     // Sendable: restated for the class it inherits from.
     let value: Value
 
-    init(key: CacheKey, value: Value, deadline: Duration?) {
+    init(key: CacheKey, value: Value, expiry: Expiry?) {
         self.value = value
-        super.init(key: key, deadline: deadline)
+        super.init(key: key, expiry: expiry)
     }
 }

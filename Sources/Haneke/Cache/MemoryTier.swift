@@ -13,14 +13,19 @@ final class MemoryTier: MemoryCacheDelegate {
     /// Whether there is a bucket that takes values: asked on every hit, so without a lock.
     let reachesDisk = Atomic(false)
     private let counters: CacheCounters
+    private let clock: any MemoryCacheClock
     private let writes: WriteQueue?
     private let notedUses = Mutex<[MemoryRecord]>([])
     /// What left under a lock of the format, to be released after it: a value's `deinit` may use the cache.
     private let departed = Mutex<[MemoryRecord]>([])
 
-    init(values: MemoryCache<CacheKey, MemoryRecord>, counters: CacheCounters, writes: WriteQueue?) {
+    init(
+        values: MemoryCache<CacheKey, MemoryRecord>, counters: CacheCounters, clock: any MemoryCacheClock,
+        writes: WriteQueue?
+    ) {
         self.values = values
         self.counters = counters
+        self.clock = clock
         self.writes = writes
         values.reportsRemovals = true
         values.delegate = self
@@ -29,13 +34,26 @@ final class MemoryTier: MemoryCacheDelegate {
     /// The value of a key, which counts as used now, also on disk.
     func use(_ key: CacheKey) -> MemoryRecord? {
         guard let record = values.value(forKey: key) else { return nil }
+        if let expiry = record.expiry, !expiry.use(now: clock.now) { return nil }
         counters.memoryHits.increment()
         guard let writes, reachesDisk.load(ordering: .relaxed), !record.staysOffDisk.load(ordering: .relaxed) else {
             return record
         }
         record.lastUse.store(writes.nextTick(), ordering: .relaxed)
-        if !record.isNoted.load(ordering: .relaxed) { note(record) }
+        if !record.isNoted.load(ordering: .relaxed) {
+            note(record)
+            // A record on disk that slides, too, must not end meanwhile.
+            if record.expiry?.slide != nil { writes.bringUses() }
+        }
         return record
+    }
+
+    /// Whether the key has a value that lasts.
+    ///
+    /// No use of it.
+    func contains(_ key: CacheKey) -> Bool {
+        guard let record = values.peek(key) else { return false }
+        return record.expiry.map { $0.remaining(now: clock.now) > .zero } ?? true
     }
 
     /// Puts a use on the list, if it is not there.

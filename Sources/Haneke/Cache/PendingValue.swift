@@ -6,8 +6,8 @@ internal import Synchronization
 protocol PendingValue: AnyObject, Sendable {
     /// About how many bytes it holds in memory.
     var bytesInMemory: Int { get }
-    /// How long it still lasts; nil for ever. Zero or less: it is over.
-    var remainingLifetime: Duration? { get }
+    /// How long it still lasts; zero or less: it is over.
+    var lifetime: Lifetime { get }
     /// What to write; nil if there is no form as bytes.
     func encoded() throws -> Data?
     /// Encodes, unless that has been done; the queue of writes then knows the size.
@@ -50,7 +50,13 @@ final class PendingEntry<Value: DataConvertible & DataRepresentable & Sendable>:
         return FormatStorage<Value>.assumedCost
     }
 
-    var remainingLifetime: Duration? { entry.deadline.map { $0 - storage.clock.now } }
+    var lifetime: Lifetime {
+        guard let expiry = entry.expiry else { return Lifetime() }
+        let remaining = expiry.remaining(now: storage.clock.now)
+        guard let slide = expiry.slide, remaining > .zero else { return Lifetime(duration: remaining) }
+        // Nearly the same moment, and the length that later uses start anew.
+        return Lifetime(duration: slide, slides: true)
+    }
 
     /// Encodes once, whoever asks first; two who ask at once may both do the work.
     func encoded() throws -> Data? {

@@ -74,9 +74,12 @@ struct WriteBatch {
         let origin = Origin(bucket: format, key: key, value: (value, data.count))
         guard data.count <= Self.commonBytesMax else {
             commit()
-            return settle(origin, Result { try set(data, key, value.remainingLifetime, bucket) })
+            return settle(origin, Result { try set(data, key, value.lifetime, bucket) })
         }
-        add(.set(key: key.text, value: Array(data), lifetime: value.remainingLifetime), origin, bucket)
+        let lifetime = value.lifetime
+        add(
+            .set(key: key.text, value: Array(data), lifetime: lifetime.duration, sliding: lifetime.slides), origin,
+            bucket)
     }
 
     private mutating func touch(_ use: any NotedUse, in format: FormatBucket) throws {
@@ -114,8 +117,10 @@ struct WriteBatch {
         }
     }
 
-    private func set(_ data: Data, _ key: CacheKey, _ lifetime: Duration?, _ bucket: Bucket) throws {
-        try data.withUnsafeBytes { try bucket.set($0, forKey: key.text, lifetime: lifetime) }
+    private func set(_ data: Data, _ key: CacheKey, _ lifetime: Lifetime, _ bucket: Bucket) throws {
+        try data.withUnsafeBytes {
+            try bucket.set($0, forKey: key.text, lifetime: lifetime.duration, sliding: lifetime.slides)
+        }
     }
 
     private mutating func settle(_ origin: Origin, _ result: Result<Void, any Error>) {

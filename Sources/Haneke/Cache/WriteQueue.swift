@@ -56,6 +56,8 @@ final class WriteQueue: Sendable {
         /// Where `items` starts: what is before has been taken.
         var head = 0
         var records: [RecordKey: Record] = [:]
+        /// The first and last ticks of writes that were added together: a batch that holds one of them holds all.
+        var groups: [(first: UInt64, last: UInt64)] = []
         /// The latest pending `removeAll` of each bucket.
         var clearings: [CacheKey: UInt64] = [:]
         var bytes = 0
@@ -82,17 +84,26 @@ final class WriteQueue: Sendable {
         ticks.add(1, ordering: .relaxed).newValue
     }
 
-    /// Adds a write, in place of a pending one of the same key.
-    func add(_ pending: Pending, key: CacheKey, bucket: FormatBucket) {
-        let recordKey = RecordKey(bucket: CacheKey(bucket.name), key: key)
-        let bytes = if case .set(let value) = pending { value.bytesInMemory } else { 0 }
-        // The replaced value is released after the lock.
-        let (replaced, starts) = state.withLock { state -> (Record?, Bool) in
-            let tick = nextTick()
-            let replaced = state.records.updateValue(
-                Record(tick: tick, bucket: bucket, pending: pending, bytes: bytes), forKey: recordKey)
-            state.bytes += bytes - (replaced?.bytes ?? 0)
-            state.items.append((tick, .record(recordKey)))
+    /// Adds writes, each in place of a pending one of the same key; they will be in one batch.
+    func add(_ writes: [(pending: Pending, key: CacheKey)], bucket: FormatBucket) {
+        guard !writes.isEmpty else { return }
+        let bucketKey = CacheKey(bucket.name)
+        let sizes = writes.map { if case .set(let value) = $0.pending { value.bytesInMemory } else { 0 } }
+        // The replaced values are released after the lock.
+        let (replaced, starts) = state.withLock { state -> ([Record], Bool) in
+            var replaced: [Record] = []
+            for ((pending, key), bytes) in zip(writes, sizes) {
+                let recordKey = RecordKey(bucket: bucketKey, key: key)
+                let tick = nextTick()
+                let former = state.records.updateValue(
+                    Record(tick: tick, bucket: bucket, pending: pending, bytes: bytes), forKey: recordKey)
+                if let former { replaced.append(former) }
+                state.bytes += bytes - (former?.bytes ?? 0)
+                state.items.append((tick, .record(recordKey)))
+            }
+            if writes.count > 1, let last = state.items.last?.tick {
+                state.groups.append((state.items[state.items.count - writes.count].tick, last))
+            }
             return (replaced, startsDraining(&state))
         }
         withExtendedLifetime(replaced) {}
@@ -230,6 +241,18 @@ final class WriteQueue: Sendable {
     /// Goes on after ``suspend()``.
     func resume() { queue.resume() }
 
+    /// How many steps each of the next batches would have, were nothing added or replaced meanwhile.
+    ///
+    /// For tests.
+    func batchSizesAhead() -> [Int] {
+        state.withLock { state in
+            var copy = state
+            var sizes: [Int] = []
+            while let batch = Self.takeBatch(&copy) { sizes.append(batch.steps.count) }
+            return sizes
+        }
+    }
+
     private func startsDraining(_ state: inout State) -> Bool {
         defer { state.isDraining = true }
         return !state.isDraining
@@ -261,43 +284,52 @@ final class WriteQueue: Sendable {
     }
 
     /// The next writes, without those that later ones have made needless; nil if there is nothing to do.
-    private func takeBatch() -> Batch? {
-        state.withLock { state -> Batch? in
-            guard state.head < state.items.count || state.wantsUses else {
-                state.isDraining = false
-                return nil
-            }
-            state.wantsUses = false
-            var batch = Batch()
-            var bytes = 0
-            while state.head < state.items.count, batch.steps.count < Self.batchItemsMax, bytes < Self.batchBytesMax {
-                let (tick, item) = state.items[state.head]
-                state.head += 1
-                batch.lastTick = tick
-                switch item {
-                case .record(let recordKey):
-                    guard let record = state.records[recordKey], record.tick == tick else { continue }
-                    batch.steps.append(
-                        Step(tick: tick, bucket: record.bucket, kind: .write(recordKey.key, record.pending)))
-                    batch.records.append((recordKey, tick))
-                    bytes += record.bytes
-                case .removeAll(let bucket):
-                    guard state.clearings[CacheKey(bucket.name)] == tick else { continue }
-                    batch.steps.append(Step(tick: tick, bucket: bucket, kind: .removeAll))
-                    batch.clearings.append((CacheKey(bucket.name), tick))
-                case .mark:
-                    batch.marks.append(tick)
-                }
-            }
-            if state.head == state.items.count {
-                state.items.removeAll(keepingCapacity: true)
-                state.head = 0
-            } else if state.head > state.items.count / 2 {
-                state.items.removeFirst(state.head)
-                state.head = 0
-            }
-            return batch
+    private func takeBatch() -> Batch? { state.withLock { Self.takeBatch(&$0) } }
+
+    private static func takeBatch(_ state: inout State) -> Batch? {
+        guard state.head < state.items.count || state.wantsUses else {
+            state.isDraining = false
+            return nil
         }
+        state.wantsUses = false
+        var batch = Batch()
+        var bytes = 0
+        while state.head < state.items.count {
+            let isFull = batch.steps.count >= Self.batchItemsMax || bytes >= Self.batchBytesMax
+            if isFull, !isWithinGroup(after: batch.lastTick, &state) { break }
+            let (tick, item) = state.items[state.head]
+            state.head += 1
+            batch.lastTick = tick
+            switch item {
+            case .record(let recordKey):
+                guard let record = state.records[recordKey], record.tick == tick else { continue }
+                batch.steps.append(
+                    Step(tick: tick, bucket: record.bucket, kind: .write(recordKey.key, record.pending)))
+                batch.records.append((recordKey, tick))
+                bytes += record.bytes
+            case .removeAll(let bucket):
+                guard state.clearings[CacheKey(bucket.name)] == tick else { continue }
+                batch.steps.append(Step(tick: tick, bucket: bucket, kind: .removeAll))
+                batch.clearings.append((CacheKey(bucket.name), tick))
+            case .mark:
+                batch.marks.append(tick)
+            }
+        }
+        if state.head == state.items.count {
+            state.items.removeAll(keepingCapacity: true)
+            state.head = 0
+        } else if state.head > state.items.count / 2 {
+            state.items.removeFirst(state.head)
+            state.head = 0
+        }
+        return batch
+    }
+
+    /// Whether the next write was added together with the last one taken.
+    private static func isWithinGroup(after tick: UInt64, _ state: inout State) -> Bool {
+        while let end = state.groups.first, end.last <= tick { state.groups.removeFirst() }
+        guard let group = state.groups.first else { return false }
+        return group.first <= tick
     }
 
     private func complete(_ batch: Batch) {

@@ -7,6 +7,8 @@ public enum HanekeGlobals {
     public enum Cache {
         /// The format that every cache has from the start: values as they came.
         public static let OriginalFormatName = "original"
+        /// How many transfers ``Haneke/Cache/prefetch(_:formatName:)`` has under way at a time.
+        public static let PrefetchWidth = 4
     }
 
     /// Names of the caches in ``Shared``, which are also the names of their directories.

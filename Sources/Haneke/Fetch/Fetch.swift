@@ -1,3 +1,5 @@
+public import HanekeNetwork
+
 /// A value on its way: one object for closures and for `await`.
 ///
 /// ```swift
@@ -57,6 +59,16 @@ public final class Fetch<Value: Sendable>: Sendable {
     @discardableResult
     public func onFailure(_ body: @escaping @Sendable (any Error) -> Void) -> Self {
         if case .core(let core) = content { core.attach(.failure(body)) }
+        return self
+    }
+
+    /// Has `body` run with the bytes received so far, each time there is news, until the fetch ends.
+    ///
+    /// Never runs for a value that a tier has. It runs on the callback queue of the fetch, at most 20 times a second for
+    /// a transfer; where that queue is serial, before the closures of the end.
+    @discardableResult
+    public func onProgress(_ body: @escaping @Sendable (TransferProgress) -> Void) -> Self {
+        if case .core(let core) = content { core.onProgress(body) }
         return self
     }
 

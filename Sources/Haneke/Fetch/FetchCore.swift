@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import HanekeNetwork
 internal import Synchronization
 
 /// The state of a fetch, which lives as long as the work does, also without its ``Fetch``.
@@ -37,6 +38,7 @@ final class FetchCore<Value: Sendable>: Sendable {
     private struct State: Sendable {
         var phase = Phase.pending
         var observers: [Observer] = []
+        var progressBodies: [@Sendable (TransferProgress) -> Void] = []
         var withdraw: (@Sendable () -> Void)?
         var nextTask = 0
         /// Tasks that were cancelled between asking for their number and waiting.
@@ -106,6 +108,7 @@ final class FetchCore<Value: Sendable>: Sendable {
             state.withdraw = nil
             guard state.observers.contains(where: \.isClosure) else {
                 state.phase = .settled(outcome)
+                state.progressBodies = []
                 return (.deliver, withdraw)
             }
             state.phase = .decided(outcome)
@@ -130,6 +133,7 @@ final class FetchCore<Value: Sendable>: Sendable {
             state.phase = .cancelled
             defer {
                 state.observers = []
+                state.progressBodies = []
                 state.withdraw = nil
             }
             return (state.observers, state.withdraw)
@@ -142,6 +146,7 @@ final class FetchCore<Value: Sendable>: Sendable {
         let outcome = state.withLock { state -> Outcome? in
             guard case .decided(let outcome) = state.phase else { return nil }
             state.phase = .settled(outcome)
+            state.progressBodies = []
             return outcome
         }
         if let outcome { deliver(outcome) }
@@ -161,6 +166,30 @@ final class FetchCore<Value: Sendable>: Sendable {
         case (.task(_, let continuation), .success(let success)): continuation.resume(returning: success.value)
         case (.task(_, let continuation), .failure(let error)): continuation.resume(throwing: error)
         case (.success, .failure), (.failure, .success): break
+        }
+    }
+
+    // MARK: Progress
+
+    /// Has `body` run on the callback queue with each report, until the fetch ends.
+    func onProgress(_ body: @escaping @Sendable (TransferProgress) -> Void) {
+        state.withLock { state in
+            if case .pending = state.phase { state.progressBodies.append(body) }
+        }
+    }
+
+    /// Tells how far the work has come.
+    func report(_ progress: TransferProgress) {
+        guard state.withLock({ !$0.progressBodies.isEmpty }) else { return }
+        callbackQueue.async {
+            let bodies = self.state.withLock { state -> [@Sendable (TransferProgress) -> Void] in
+                switch state.phase {
+                // Decided: the closures of the end are in the queue, behind this.
+                case .pending, .decided: state.progressBodies
+                case .settled, .cancelled: []
+                }
+            }
+            for body in bodies { body(progress) }
         }
     }
 

@@ -83,7 +83,8 @@ open class NetworkFetcher<Value: DataConvertible & Sendable>: Fetcher<Value>, @u
         if request.url.isFileURL { return try Data(contentsOf: request.url) }
         let response: HTTPResponse
         do {
-            response = try await client.send(request)
+            let report = ProgressReport.current
+            response = try await client.send(request) { report?($0) }
         } catch let error as NetworkError where error.code == .truncatedBody && error.expectedBytes != nil {
             throw HanekeError(.missingData, "\(error)", underlyingError: error)
         }

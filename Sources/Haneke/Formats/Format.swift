@@ -1,4 +1,5 @@
 public import Foundation
+internal import HanekeStorage
 
 /// A named way of keeping values: how they are transformed before they are stored, and how much room they get.
 ///
@@ -24,6 +25,23 @@ public struct Format<Value: Sendable>: Sendable {
     ///
     /// Zero or less is over at once.
     public var lifetime: Duration?
+    /// Whether each fetch of a value starts its lifetime anew.
+    ///
+    /// Default false: a value lasts as long as it was told when it was stored.
+    public var slides = false
+    /// Which value goes first where there is no room on disk; kept in the store, for all who use the format.
+    ///
+    /// Default ``EvictionOrder/lru``. Changing it to `sieve` costs O(number of values).
+    public var eviction = EvictionOrder.lru
+    /// The format whose values this one is made of; nil, the default, for one made of originals.
+    ///
+    /// What is missing here is looked for in the parent, then in the parent's parent, and so on; what is found is
+    /// transformed and stored on the way back. A fetcher runs once, and its value goes through all of them, from the root down.
+    /// `set` takes a value as the parent would give it.
+    ///
+    /// A made value has this format's lifetime. Removing a parent's value leaves those made of it. Where the format of that name
+    /// is missing, a fetch that needs it fails with ``HanekeError/Code/formatNotFound``.
+    public var parent: String?
     /// What is written to disk for a value, in place of its `asData()`; nil, the default, uses that.
     ///
     /// Runs in the background. A nil result means that the value has no form as bytes.
@@ -46,6 +64,17 @@ public struct Format<Value: Sendable>: Sendable {
         memoryCapacity = MemoryBudget.capacityDefault
         memoryCountLimit = 0
     }
+
+    /// What its values are told when they are stored.
+    var lifetimeOfValues: Lifetime { Lifetime(duration: lifetime, slides: slides) }
+
+    /// The same, as far as a value is told nothing else.
+    func lifetime(_ lifetime: Duration?, sliding: Bool?) -> Lifetime {
+        Lifetime(duration: lifetime ?? self.lifetime, slides: sliding ?? slides)
+    }
+
+    /// What its bucket is set to.
+    var bucketOptions: Bucket.Options { Bucket.Options(capacityBytes: diskCapacity, eviction: eviction.policy) }
 
     /// Whether values stay as they came.
     ///

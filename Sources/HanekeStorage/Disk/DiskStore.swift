@@ -141,7 +141,7 @@ public final class DiskStore: @unchecked Sendable {
         return zip(operations, statuses).map { operation, status in
             switch (status, operation.kind) {
             case (.ok, _), (.notFound, .remove): nil
-            case (_, .set(let key, _, _, _)), (_, .remove(let key)): StoreError(status, key: key)
+            case (_, .set(let key, _, _, _, _)), (_, .remove(let key)): StoreError(status, key: key)
             case (_, .removeAll): StoreError(status)
             }
         }
@@ -220,7 +220,7 @@ private func withOperations<Result>(
     }
     for operation in operations {
         switch operation.kind {
-        case .set(let key, let value, let metadata, _): ranges.append((add(key.utf8), add(value), add(metadata)))
+        case .set(let key, let value, let metadata, _, _): ranges.append((add(key.utf8), add(value), add(metadata)))
         case .remove(let key): ranges.append((add(key.utf8), 0..<0, 0..<0))
         case .removeAll: ranges.append((0..<0, 0..<0, 0..<0))
         }
@@ -230,13 +230,16 @@ private func withOperations<Result>(
         let raw = zip(operations, ranges).map { operation, range in
             var kind = hnk_operation_kind.set
             var lifetime: Duration?
+            var flags: UInt32 = 0
             switch operation.kind {
-            case .set(_, _, _, let given): lifetime = given
+            case .set(_, _, _, let given, let isSliding):
+                lifetime = given
+                if isSliding { flags = HNK_SET_SLIDING }
             case .remove: kind = .remove
             case .removeAll: kind = .removeAll
             }
             return hnk_operation(
-                bucket: operation.bucket.raw, kind: kind.rawValue, flags: 0, key: lend(range.key),
+                bucket: operation.bucket.raw, kind: kind.rawValue, flags: flags, key: lend(range.key),
                 value: lend(range.value), metadata: lend(range.metadata), lifetime_ms: milliseconds(of: lifetime),
                 user_flags: 0, reserved: 0)
         }

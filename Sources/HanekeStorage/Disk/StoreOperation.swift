@@ -2,8 +2,9 @@
 public struct StoreOperation: Sendable {
     /// What to do in the bucket.
     public enum Kind: Sendable {
-        /// Store `value` under `key`. Lifetime nil = the bucket's own.
-        case set(key: String, value: [UInt8], metadata: [UInt8] = [], lifetime: Duration? = nil)
+        /// Store `value` under `key`. Lifetime nil = the bucket's own; sliding = each access starts it anew.
+        case set(
+            key: String, value: [UInt8], metadata: [UInt8] = [], lifetime: Duration? = nil, sliding: Bool = false)
         /// Remove `key`.
         case remove(key: String)
         /// Remove every entry.
