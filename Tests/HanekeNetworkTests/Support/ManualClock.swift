@@ -24,6 +24,7 @@ final class ManualClock: NetworkClock {
     var uptime: Duration { state.withLock { $0.uptime } }
 
     func sleep(for duration: Duration) async throws {
+        guard duration > .zero else { return }
         let id = state.withLock { state in
             state.nextSleeper += 1
             return state.nextSleeper
