@@ -26,6 +26,26 @@ public struct NetworkError: Error, Sendable {
         public static let invalidHeader = Code(rawValue: "invalidHeader")
         /// GET or HEAD was given a body; nothing was sent.
         public static let bodyNotAllowed = Code(rawValue: "bodyNotAllowed")
+        /// A parameter can't be written in the chosen encoding; nothing was sent.
+        public static let encoding = Code(rawValue: "encoding")
+        /// A path was given to an engine without a host name; nothing was sent.
+        public static let noHostName = Code(rawValue: "noHostName")
+        /// The operation has been submitted before; make another with `copyForRetry()`.
+        public static let alreadySubmitted = Code(rawValue: "alreadySubmitted")
+        /// A file that is to be sent is missing, can't be read or is no regular file; `underlying` has the errno.
+        public static let uploadSource = Code(rawValue: "uploadSource")
+        /// A file shrank or grew while it was sent.
+        public static let uploadSourceChanged = Code(rawValue: "uploadSourceChanged")
+        /// A redirect asks for a body that can be sent once only.
+        public static let redirectNeedsBody = Code(rawValue: "redirectNeedsBody")
+        /// The answer is an error status; `response` has it.
+        public static let http = Code(rawValue: "http")
+        /// The server asks for a longer pause than repetitions wait; `retryAfter` and `response` say more.
+        public static let retryAfter = Code(rawValue: "retryAfter")
+        /// Nothing is stored for the request, and its policy forbids the network.
+        public static let cacheMiss = Code(rawValue: "cacheMiss")
+        /// What is stored may not be used without asking the server, and the policy forbids that.
+        public static let mustRevalidate = Code(rawValue: "mustRevalidate")
         /// User and password would have travelled unencrypted; nothing was sent.
         public static let insecureCredentials = Code(rawValue: "insecureCredentials")
         /// The host name has no address, or the lookup failed.
@@ -72,6 +92,10 @@ public struct NetworkError: Error, Sendable {
     public internal(set) var expectedBytes: Int64?
     /// For `.tooManyRedirects`: the addresses in the order in which they were asked, with secrets replaced.
     public internal(set) var chain: [String] = []
+    /// For `.http` and `.retryAfter`: the answer.
+    public internal(set) var response: HTTPResponse?
+    /// For `.retryAfter`: the pause that the server asks for, in seconds.
+    public internal(set) var retryAfter: Double?
     /// The cause as the layer below gave it.
     public internal(set) var underlying: (any Error)?
 

@@ -51,7 +51,7 @@ public struct NetworkClient: Sendable {
         body.cancel()
     }
 
-    private static var platformTransport: any Transport {
+    static var platformTransport: any Transport {
         #if canImport(CCurl)
             CurlTransport.shared
         #else

@@ -7,7 +7,7 @@ struct RequestHop: Sendable {
     private(set) var target: WebURL
     private(set) var method: String
     private(set) var headers: HTTPHeaders
-    private(set) var body: Data?
+    private(set) var body: RequestBody?
     /// The addresses asked so far, this one included.
     private(set) var chain: [WebURL]
 
@@ -30,6 +30,13 @@ struct RequestHop: Sendable {
         }
         if !headers.contains("Accept-Encoding") { headers["Accept-Encoding"] = "gzip, deflate" }
         if !headers.contains("User-Agent") { headers["User-Agent"] = Self.userAgent }
+    }
+
+    /// The same hop with more field lines: the cache's conditions.
+    func adding(_ fields: [HTTPHeaders.Field]) -> RequestHop {
+        var result = self
+        for field in fields { result.headers.add(field.value, for: field.name) }
+        return result
     }
 
     /// Where this response leads, or nil if it is the answer.
@@ -55,6 +62,11 @@ struct RequestHop: Sendable {
             next.method = "GET"
             next.body = nil
             next.headers = HTTPHeaders(headers.filter { !Self.isAboutBody($0.name) })
+        }
+        if let body = next.body, !body.isReplayable {
+            throw NetworkError(
+                .redirectNeedsBody, "it redirects, and its body can be sent once only; give a replayable one",
+                url: target.string)
         }
         // Each hop starts from what the one before sent, so what is dropped once stays dropped.
         next.headers = HTTPHeaders(

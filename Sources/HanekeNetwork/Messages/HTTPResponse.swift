@@ -1,5 +1,17 @@
 public import Foundation
 
+/// Where an answer comes from.
+public enum ResponseSource: Sendable, Hashable {
+    /// From the server.
+    case network
+    /// From the cache, within its lifetime.
+    case cacheFresh
+    /// From the cache, beyond its lifetime.
+    case cacheStale
+    /// From the cache, after the server has said that it still holds (304).
+    case validated
+}
+
 /// A complete answer.
 ///
 /// Every status is delivered as a value, 404 and 500 as well.
@@ -20,6 +32,18 @@ public struct HTTPResponse: Sendable {
     public let trailers: HTTPHeaders
     /// What the last exchange took.
     public let metrics: TransferMetrics
+
+    /// Where it comes from.
+    public internal(set) var source = ResponseSource.network
+    /// How old a stored answer is, in seconds; 0 for one from the server.
+    public internal(set) var age: Double = 0
+    /// False for the first of two deliveries of `CachePolicy.cacheThenNetwork`.
+    public internal(set) var isFinal = true
+
+    /// True if the server was not asked.
+    public var isCachedResponse: Bool { source == .cacheFresh || source == .cacheStale }
+    /// True if the server said that the stored answer still holds.
+    public var notModified: Bool { source == .validated }
 
     /// A response, as a test or a cache makes it.
     public init(

@@ -12,7 +12,7 @@ enum HeaderRules {
     }
 
     /// Throws `.invalidHeader` for the first line that may not be sent with this body to this address.
-    static func check(_ headers: HTTPHeaders, bodyBytes: Int, target: WebURL) throws(NetworkError) {
+    static func check(_ headers: HTTPHeaders, bodyBytes: Int64?, target: WebURL) throws(NetworkError) {
         for field in headers {
             guard isToken(field.name) else {
                 throw .invalidHeader(
@@ -25,9 +25,12 @@ enum HeaderRules {
             if field.name.isSameToken(as: "Transfer-Encoding") {
                 throw .invalidHeader("Transfer-Encoding is the transport's to choose; leave it out", target)
             }
-            if field.name.isSameToken(as: "Content-Length"), field.value != "\(bodyBytes)" {
+            if field.name.isSameToken(as: "Content-Length"),
+                bodyBytes == nil || field.value != bodyBytes.map({ "\($0)" })
+            {
                 throw .invalidHeader(
-                    "Content-Length is \(field.value) but the body has \(bodyBytes) bytes; leave it out", target)
+                    "Content-Length is \(field.value) but the body has \(bodyBytes.map { "\($0)" } ?? "?") bytes; leave it out",
+                    target)
             }
             if field.name.isSameToken(as: "Host"), !field.value.isSameToken(as: target.authority) {
                 throw .invalidHeader(

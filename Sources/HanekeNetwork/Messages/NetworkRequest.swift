@@ -23,7 +23,7 @@ public struct NetworkRequest: Sendable {
     /// The body; nil for none.
     ///
     /// Not allowed with GET and HEAD.
-    public var body: Data?
+    public var body: RequestBody?
     /// Time limits; see `NetworkTimeouts` for the defaults.
     public var timeouts = NetworkTimeouts()
     /// The largest accepted body in bytes, counted after decoding.
@@ -44,7 +44,7 @@ public struct NetworkRequest: Sendable {
         self.url = url
         self.method = method
         self.headers = headers
-        self.body = body
+        self.body = body.map(RequestBody.data)
     }
 
     /// A request to the URL in `text`.

@@ -17,25 +17,29 @@ public struct TransportRequest: Sendable {
     /// The field lines to send, besides those of the transport itself (Host, Content-Length).
     public let headers: HTTPHeaders
     /// The body, or nil.
-    public let body: Data?
+    public let body: RequestBody?
+    /// The number of body bytes; nil for one that is sent in chunks.
+    public let bodyLength: Int64?
     /// The time limits that the transport keeps.
     public let timeouts: NetworkTimeouts
 
-    /// Throws `NetworkError`: `.badURL`, `.invalidHeader` or `.bodyNotAllowed`.
+    /// Throws `NetworkError`: `.badURL`, `.invalidHeader`, `.bodyNotAllowed` or `.uploadSource`.
     ///
     /// The URL's user and fragment are dropped.
     public init(
         url: String, method: String = "GET", headers: HTTPHeaders = HTTPHeaders(), body: Data? = nil,
         timeouts: NetworkTimeouts = NetworkTimeouts()
     ) throws {
-        try self.init(target: WebURL(url), method: method, headers: headers, body: body, timeouts: timeouts)
+        try self.init(
+            target: WebURL(url), method: method, headers: headers, body: body.map(RequestBody.data), timeouts: timeouts)
     }
 
     init(
-        target: WebURL, method: String, headers: HTTPHeaders, body: Data?, timeouts: NetworkTimeouts
+        target: WebURL, method: String, headers: HTTPHeaders, body: RequestBody?, timeouts: NetworkTimeouts
     ) throws(NetworkError) {
         try HeaderRules.checkMethod(method, target: target)
-        try HeaderRules.check(headers, bodyBytes: body?.count ?? 0, target: target)
+        let length: Int64? = if let body { try body.length() } else { 0 }
+        try HeaderRules.check(headers, bodyBytes: length, target: target)
         if body != nil, method == "GET" || method == "HEAD" {
             throw NetworkError(.bodyNotAllowed, "\(method) carries no body; use POST or PUT", url: target.string)
         }
@@ -43,6 +47,7 @@ public struct TransportRequest: Sendable {
         self.method = method
         self.headers = headers
         self.body = body
+        bodyLength = length
         self.timeouts = timeouts
     }
 

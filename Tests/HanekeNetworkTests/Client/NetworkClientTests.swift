@@ -98,7 +98,7 @@ struct NetworkClientTests {
         let server = try LoopbackServer { _ in .response() }
         await expectFailure(.invalidHeader) { try await get(server.urlString()) { $0.headers["X"] = "a\r\nY: b" } }
         await expectFailure(.invalidHeader) { try await get(server.urlString()) { $0.method = "GET /\r\n" } }
-        await expectFailure(.bodyNotAllowed) { try await get(server.urlString()) { $0.body = Data("x".utf8) } }
+        await expectFailure(.bodyNotAllowed) { try await get(server.urlString()) { $0.body = .data(Data("x".utf8)) } }
         #expect(server.counts.connections == 0)
     }
 }

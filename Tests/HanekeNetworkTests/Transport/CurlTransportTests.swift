@@ -59,7 +59,7 @@ struct CurlTransportTests {
         let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) })
         let response = try await get(server.urlString()) {
             $0.method = "POST"
-            $0.body = bytes
+            $0.body = .data(bytes)
         }
         #expect(response.body == Data("3000000".utf8))
         #expect(server.requests.first?.body == bytes)

@@ -20,20 +20,34 @@
         buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
     ) -> Int {
         guard let transfer = transfer(context), let buffer else { return Int(CURL_READFUNC_ABORT) }
-        guard let body = transfer.request.body, transfer.sentBytes < body.count else { return 0 }
-        let piece = body.dropFirst(transfer.sentBytes).prefix(size * count)
-        piece.copyBytes(to: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
-        transfer.sentBytes += piece.count
-        transfer.clock.sent(at: .now)
-        return piece.count
+        guard let body = transfer.request.body else { return 0 }
+        do {
+            let reader = try transfer.reader ?? body.reader()
+            transfer.reader = reader
+            let read = try reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+            transfer.sentBytes += Int64(read)
+            if let length = transfer.request.bodyLength,
+                read == 0 ? transfer.sentBytes < length : transfer.sentBytes > length
+            {
+                throw NetworkError(.uploadSourceChanged, "the body has not the announced \(length) bytes")
+            }
+            transfer.clock.sent(at: .now)
+            return read
+        } catch {
+            transfer.failure =
+                error as? NetworkError
+                ?? NetworkError(.uploadSource, "the body can't be read (\(error))", underlying: error)
+            return Int(CURL_READFUNC_ABORT)
+        }
     }
 
     /// libcurl starts a body again when a connection from its pool turned out to be closed.
     func curlUploadSeek(context: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
-        guard let transfer = transfer(context), origin == SEEK_SET, offset >= 0,
-            offset <= curl_off_t(transfer.request.body?.count ?? 0)
+        guard let transfer = transfer(context), origin == SEEK_SET, offset == 0,
+            transfer.sentBytes == 0 || transfer.request.body?.isReplayable ?? true
         else { return Int32(CURL_SEEKFUNC_FAIL) }
-        transfer.sentBytes = Int(offset)
+        transfer.sentBytes = 0
+        transfer.reader = nil
         return CURL_SEEKFUNC_OK
     }
 

@@ -20,7 +20,9 @@
         var failure: NetworkError?
         var head = HeadParser()
         var receivedBytes: Int64 = 0
-        var sentBytes = 0
+        var sentBytes: Int64 = 0
+        /// Where the body is read from; nil before the first byte and after a rewind.
+        var reader: (any UploadReader)?
 
         private let started = ContinuousClock.now
         private var lookupTime = Duration.zero
@@ -112,7 +114,7 @@
                 if request.body != nil || ["POST", "PUT", "PATCH"].contains(request.method) {
                     try set(CURLOPT_POST, 1)
                     try CurlFailure.check(
-                        hnk_curl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body?.count ?? 0)))
+                        hnk_curl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.bodyLength ?? -1)))
                 }
                 try set(CURLOPT_CUSTOMREQUEST, request.method)
             }
@@ -120,7 +122,10 @@
 
         private func setHeaders() throws(CurlFailure) {
             // libcurl adds these by itself; a name with nothing behind the colon takes them out.
-            for name in ["Accept", "Content-Type", "Expect"] where !request.headers.contains(name) {
+            // It asks before it sends more than 1 MiB over HTTP/1.1, and waits for a second (N-020).
+            let asksFirst = (request.bodyLength ?? .max) > 1024 * 1024
+            let ownFields = ["Accept", "Content-Type"] + (asksFirst ? [] : ["Expect"])
+            for name in ownFields where !request.headers.contains(name) {
                 try append("\(name):", to: &headerList)
             }
             for field in request.headers where !field.name.isSameToken(as: "Content-Length") {
@@ -169,7 +174,7 @@
             metrics.tls = time(CURLINFO_APPCONNECT_TIME_T)
             metrics.firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
             metrics.total = ContinuousClock.now - started
-            metrics.sentBytes = Int64(sentBytes)
+            metrics.sentBytes = sentBytes
             metrics.receivedBytes = receivedBytes
             var connections = 0
             metrics.reusedConnection =

@@ -74,7 +74,7 @@ final class URLSessionExchange: Sendable {
         var metrics = TransferMetrics()
         metrics.total = ContinuousClock.now - started
         metrics.receivedBytes = receivedBytes
-        metrics.sentBytes = Int64(request.body?.count ?? 0)
+        metrics.sentBytes = Int64(request.bodyLength ?? 0)
         mailbox.finish(.success(.init(trailers: HTTPHeaders(), metrics: metrics)))
     }
 

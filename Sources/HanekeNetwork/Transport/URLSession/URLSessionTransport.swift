@@ -46,13 +46,24 @@ public final class URLSessionTransport: Transport {
         return TransportExchange(head: heads.final, bodyIsDecoded: true, body: body)
     }
 
-    private static func urlRequest(_ request: TransportRequest) throws(NetworkError) -> URLRequest {
+    /// A session on Linux can't be made to read a file while it sends: the body is in memory here.
+    private static func collected(_ body: RequestBody) throws -> Data {
+        let reader = try body.reader()
+        var result = Data()
+        var piece = Data(count: 64 * 1024)
+        while case let count = try piece.withUnsafeMutableBytes({ try reader.read(into: $0) }), count > 0 {
+            result.append(piece.prefix(count))
+        }
+        return result
+    }
+
+    private static func urlRequest(_ request: TransportRequest) throws -> URLRequest {
         guard let url = URL(string: request.url) else {
-            throw .badURL("Foundation can't read it", url: request.url)
+            throw NetworkError.badURL("Foundation can't read it", url: request.url)
         }
         var result = URLRequest(url: url)
         result.httpMethod = request.method
-        result.httpBody = request.body
+        result.httpBody = try request.body.map { body in try body.data ?? Self.collected(body) }
         result.httpShouldHandleCookies = false
         for field in request.headers { result.addValue(field.value, forHTTPHeaderField: field.name) }
         return result
