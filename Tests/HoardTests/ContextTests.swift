@@ -22,7 +22,9 @@ struct ContextTests {
         #expect(!context.contains("somekey"))
     }
 
-    @Test("T-018, T-019: a life comes from the call, else from the nearest context, and is fixed at the put", arguments: Place.allCases)
+    @Test(
+        "T-018, T-019: a life comes from the call, else from the nearest context, and is fixed at the put",
+        arguments: Place.allCases)
     func lives(place: Place) throws {
         let directory = try TemporaryDirectory()
         let time = ManualClock()
@@ -84,7 +86,9 @@ struct ContextTests {
         #expect(branch.get("b") == 2)
     }
 
-    @Test("T-022: mounting keeps the leaf, replaces the branch, refuses cycles; removing unmounts", arguments: Place.allCases)
+    @Test(
+        "T-022: mounting keeps the leaf, replaces the branch, refuses cycles; removing unmounts",
+        arguments: Place.allCases)
     func mounting(place: Place) throws {
         let directory = try TemporaryDirectory()
         let (context, inner) = (try place.make(in: directory), MemoryContext())
@@ -145,7 +149,8 @@ struct ContextTests {
         #expect(wrong == nil)
         let before = try #require(context.info("k"))
         #expect(before.accessed == before.created)
-        #expect(context.get("k") as (any Sendable)? as? Int == 1)
+        let untyped: (any Sendable)? = context.get("k")
+        #expect(untyped as? Int == 1)
         let after = try #require(context.info("k"))
         #expect(abs(after.accessed.timeIntervalSince(after.created) - 10) < 0.01)
     }
@@ -219,7 +224,9 @@ struct ContextTests {
         #expect(!kept.contains("x"))
     }
 
-    @Test("T-038: clear empties a view and keeps its life; clean takes what is over, deep what is unread", arguments: Place.allCases)
+    @Test(
+        "T-038: clear empties a view and keeps its life; clean takes what is over, deep what is unread",
+        arguments: Place.allCases)
     func cleaning(place: Place) throws {
         let directory = try TemporaryDirectory()
         let time = ManualClock()

@@ -2,6 +2,7 @@ import Foundation
 import Hoard
 import Synchronization
 import TestSupport
+import Testing
 
 /// Time that a test moves.
 final class ManualClock: Sendable {

@@ -57,18 +57,13 @@ extension Context {
 
     /// The value under the key; nil if there is none, it has expired, or it is of another type.
     ///
-    /// A context type gets what is mounted there, else a view of the branch.
+    /// A context type gets what is mounted there, else a view of the branch; `any Sendable` takes a value of any type.
     public func get<T>(_ key: some Keyable) -> T? {
         plain { () throws(TreeError) -> T? in try value(for: key, as: T.self) }
     }
 
     /// The value under the key, as `get(_:)`.
     public func get<T>(key: some Keyable) -> T? { get(key) }
-
-    /// The value under the key, whatever its type.
-    public func get(_ key: some Keyable) -> (any Sendable)? {
-        plain { () throws(TreeError) -> (any Sendable)? in try value(for: key, as: (any Sendable).self) }
-    }
 
     /// The value under the key, else `standIn`, which is not stored.
     public func get<T>(_ key: some Keyable, default standIn: @autoclosure () -> T) -> T {

@@ -13,5 +13,7 @@ extension String: Keyable {
     /// The pieces between slashes; empty ones don't count, so "/a//b/" is `a`, `b`.
     ///
     /// Nothing else is special: no percent-decoding, no folding of case, and ".." is a name like any other.
-    public func asKey() -> Key { Key.from(segments: utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }) }
+    public func asKey() -> Key {
+        Key.from(segments: utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) })
+    }
 }

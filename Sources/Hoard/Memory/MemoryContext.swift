@@ -52,7 +52,8 @@ open class MemoryContext: Context, TreeSpace, @unchecked Sendable {
     func storeEntry(_ value: any Sendable, at key: Key, validFor: TimeInterval) throws(TreeError) {
         let clock = space.clock
         try space.put(
-            Leaf(value, life: validFor, wall: clock.wall(), now: clock.monotonic(), cost: Self.cost(of: value)), at: key)
+            Leaf(value, life: validFor, wall: clock.wall(), now: clock.monotonic(), cost: Self.cost(of: value)), at: key
+        )
     }
 
     private static func cost(of value: any Sendable) -> Int {
