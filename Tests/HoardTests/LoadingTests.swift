@@ -50,7 +50,8 @@ struct LoadingTests {
     @Test("T-032: many misses load once; a put meanwhile wins; another type loads for itself")
     func coalescing() async throws {
         let context = MemoryContext()
-        let (gate, runs) = (Gate(), Atomic(0))
+        let gate = Gate()
+        let runs = Atomic(0)
         let name = context.loads.name("k".asKey(), Int.self)
         try await withThrowingTaskGroup(of: Int?.self) { group in
             for _ in 0..<10 {
