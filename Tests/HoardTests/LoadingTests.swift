@@ -8,6 +8,9 @@ import Testing
 @Suite("Loading")
 struct LoadingTests {
     private struct Broken: Error {}
+    private final class Counter: Sendable {
+        let count = Atomic(0)
+    }
 
     @Test("T-030: a default is not stored; a loaded value is, and a loader that asks for itself gets nil")
     func sync() {
@@ -51,13 +54,13 @@ struct LoadingTests {
     func coalescing() async throws {
         let context = MemoryContext()
         let gate = Gate()
-        let runs = Atomic(0)
+        let runs = Counter()
         let name = context.loads.name("k".asKey(), Int.self)
         try await withThrowingTaskGroup(of: Int?.self) { group in
             for _ in 0..<10 {
                 group.addTask {
                     try await context.value(for: "k") {
-                        runs.add(1, ordering: .relaxed)
+                        runs.count.add(1, ordering: .relaxed)
                         await gate.opened()
                         return 7
                     }
@@ -69,7 +72,7 @@ struct LoadingTests {
             gate.open()
             for try await value in group { #expect(value == 7) }
         }
-        #expect(runs.load(ordering: .relaxed) == 1)
+        #expect(runs.count.load(ordering: .relaxed) == 1)
         #expect(context.get("k") == 9)
     }
 
