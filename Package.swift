@@ -59,7 +59,8 @@ let package = Package(
         .target(name: "Haneke", dependencies: ["HanekeNetwork", "HanekeStorage"], swiftSettings: strict),
         .target(name: "Hoard", dependencies: ["HanekeStorage"], swiftSettings: strict),
         // A folder `haneke` beside `Haneke` would be one folder on file systems that ignore case.
-        .executableTarget(name: "HanekeCLI", dependencies: ["Haneke", "HanekeStorage", "Hoard"], swiftSettings: strict),
+        .executableTarget(
+            name: "HanekeCLI", dependencies: ["Haneke", "HanekeStorage", "Hoard"], swiftSettings: strict),
 
         // Measuring. The timed loops and the rivals are C, so that no side pays for a bridge.
         .target(
