@@ -14,6 +14,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Haneke", targets: ["Haneke"]),
+        .library(name: "Hoard", targets: ["Hoard"]),
         .library(name: "HanekeNetwork", targets: ["HanekeNetwork"]),
         .library(name: "HanekeStorage", targets: ["HanekeStorage"]),
         .library(name: "CHaneke", targets: ["CHaneke"]),
@@ -56,8 +57,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "Haneke", dependencies: ["HanekeNetwork", "HanekeStorage"], swiftSettings: strict),
+        .target(name: "Hoard", dependencies: ["HanekeStorage"], swiftSettings: strict),
         // A folder `haneke` beside `Haneke` would be one folder on file systems that ignore case.
-        .executableTarget(name: "HanekeCLI", dependencies: ["Haneke", "HanekeStorage"], swiftSettings: strict),
+        .executableTarget(
+            name: "HanekeCLI", dependencies: ["Haneke", "HanekeStorage", "Hoard"], swiftSettings: strict),
 
         // Measuring. The timed loops and the rivals are C, so that no side pays for a bridge.
         .target(
@@ -83,6 +86,7 @@ let package = Package(
         .testTarget(name: "HanekeStorageTests", dependencies: ["HanekeStorage", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HanekeNetworkTests", dependencies: ["HanekeNetwork", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "HanekeTests", dependencies: ["Haneke", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "HoardTests", dependencies: ["Hoard", "Haneke", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "HanekeCLITests", dependencies: ["Haneke", "HanekeCLI", "TestSupport"], swiftSettings: strict),
     ],

@@ -22,7 +22,7 @@ struct Command: Sendable {
 
     /// Every command, in the order of the help.
     static let all: [Command] = [
-        put, get, has, remove, list, statistics, clear, verify, compact, fetch, importing, exporting,
+        put, get, has, remove, list, statistics, clear, verify, compact, fetch, importing, exporting, tree,
     ]
 
     /// Every option of any command, once.

@@ -292,16 +292,21 @@ public final class Bucket: @unchecked Sendable {
     /// Walks the entries that start with `prefix` until `body` answers false, without holding them all.
     ///
     /// No page is pinned between entries; what is written or removed meanwhile may or may not be seen.
+    ///
+    /// - Parameter after: by key only: where to go on, behind this key, which need not be there; "" is the start.
     public func forEachEntry(
-        prefix: String = "", order: Order = .key, _ body: (Entry) -> Bool
+        prefix: String = "", after: String = "", order: Order = .key, _ body: (Entry) -> Bool
     ) throws(StoreError) {
         var list: OpaquePointer?
         var status = withBytes(of: prefix) { prefix in
-            var options = hnk_list_options()
-            options.struct_size = UInt32(MemoryLayout<hnk_list_options>.size)
-            options.order = order == .key ? hnk_list_order.byKey.rawValue : hnk_list_order.byAccess.rawValue
-            options.prefix = prefix
-            return hnk_list_open(raw, &options, &list)
+            withBytes(of: after) { after in
+                var options = hnk_list_options()
+                options.struct_size = UInt32(MemoryLayout<hnk_list_options>.size)
+                options.order = order == .key ? hnk_list_order.byKey.rawValue : hnk_list_order.byAccess.rawValue
+                options.prefix = prefix
+                options.after = after
+                return hnk_list_open(raw, &options, &list)
+            }
         }
         guard status == .ok, let list else { throw StoreError(status) }
         defer { hnk_list_close(list) }

@@ -39,6 +39,13 @@ public struct Lease: ~Copyable, @unchecked Sendable {
     /// A copy of the metadata that was stored with the value; empty if none was.
     public borrowing func metadata() -> [UInt8] { [UInt8](hnk_lease_metadata(raw).buffer) }
 
+    /// Reads the metadata in place; empty if none was stored.
+    public borrowing func withMetadata<Result: ~Copyable, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(hnk_lease_metadata(raw).buffer.bytes)
+    }
+
     /// What is known of the entry beside its value.
     public borrowing func entry() -> Entry {
         var entry = hnk_entry()

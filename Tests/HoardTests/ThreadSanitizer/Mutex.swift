@@ -1,0 +1,1 @@
+../../../Sources/HanekeStorage/ThreadSanitizer/Mutex.swift
