@@ -57,46 +57,6 @@ struct Zipf {
     }
 }
 
-/// Traces of requests for which the exact miss ratios of policies are known.
-enum Trace: String, CaseIterable {
-    case zipf099 = "zipf0.99"
-    case zipfAndScan = "zipf+scan"
-    case shift = "shift"
-
-    static let length = 1_000_000
-
-    /// What the first three keys must be.
-    var beginning: [UInt32] {
-        switch self {
-        case .zipf099: [849, 5510, 895]
-        case .zipfAndScan: [89, 15583, 10834]
-        case .shift: [1450, 68, 0]
-        }
-    }
-
-    func keys(_ count: Int = length) -> [UInt32] {
-        switch self {
-        case .zipf099:
-            var random = SplitMix(seed: 2)
-            let zipf = Zipf(count: 100_000, exponent: 0.99)
-            return (0..<count).map { _ in UInt32(zipf.draw(&random)) }
-        case .zipfAndScan:
-            var random = SplitMix(seed: 4)
-            let zipf = Zipf(count: 50_000, exponent: 0.99)
-            var fresh: UInt32 = 50_000
-            return (0..<count).map { index in
-                if index % 1000 < 600 { return UInt32(zipf.draw(&random)) }
-                defer { fresh += 1 }
-                return fresh
-            }
-        case .shift:
-            var random = SplitMix(seed: 6)
-            let zipf = Zipf(count: 20_000, exponent: 0.99)
-            return (0..<count).map { UInt32(zipf.draw(&random) + ($0 / 100_000) * 10_000) }
-        }
-    }
-}
-
 /// Proves before each run that the generators are those of the reference.
 enum TraceCheck {
     static func run() throws {

@@ -2,11 +2,14 @@
 enum Group: String, CaseIterable {
     /// The disk store against other stores.
     case store
+    /// The cache in memory against other caches.
+    case memory
 
     /// The questions, in the order in which they are asked.
     func scenarios(_ arguments: Arguments) -> [any Scenario] {
         switch self {
         case .store: StoreScenarios.all(arguments)
+        case .memory: MemoryScenarios.all(arguments)
         }
     }
 
@@ -14,6 +17,7 @@ enum Group: String, CaseIterable {
     var versions: [Version] {
         switch self {
         case .store: Rival.all.map { Version(rival: $0.name, version: $0.version) }
+        case .memory: []
         }
     }
 }

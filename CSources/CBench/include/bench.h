@@ -111,6 +111,8 @@ uint64_t bench_disk_bytes(const char *directory);
 /* Bytes of this process's private memory that no file backs, after what is free has gone back to the system; 0 where
  * that can't be told. */
 uint64_t bench_private_bytes(void);
+/* The bytes that malloc has handed out and not got back, in all threads; 0 where it doesn't tell. */
+uint64_t bench_allocated_bytes(void);
 
 /* ns of a clock that only goes forward. */
 uint64_t bench_now_ns(void);

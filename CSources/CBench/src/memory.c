@@ -1,6 +1,10 @@
 /* memory.c: what this process keeps in memory beside the page cache. */
 #include "bench.h"
 
+#ifdef __APPLE__
+#include <malloc/malloc.h>
+#endif
+
 #ifdef __linux__
 #include <malloc.h>
 #include <stdio.h>
@@ -33,3 +37,19 @@ uint64_t bench_private_bytes(void)
     return 0;
 }
 #endif
+
+uint64_t bench_allocated_bytes(void)
+{
+#if defined(__GLIBC__)
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+#elif defined(__APPLE__)
+    malloc_statistics_t statistics;
+
+    malloc_zone_statistics(NULL, &statistics);
+    return statistics.size_in_use;
+#else
+    return 0;
+#endif
+}

@@ -34,17 +34,17 @@ enum ReferenceTrace: String, Sendable {
         }
     }
 
-    /// All requests, as keys.
-    func keys() -> [Int] {
+    /// The first `length` requests, as keys.
+    func keys(_ length: Int = length) -> [Int] {
         switch self {
-        case .zipf08: Self.zipf(100_000, 0.8, seed: 1) { draw, _, _ in draw() }
-        case .zipf099: Self.zipf(100_000, 0.99, seed: 2) { draw, _, _ in draw() }
-        case .zipf12: Self.zipf(100_000, 1.2, seed: 3) { draw, _, _ in draw() }
-        case .zipfAndScan: Self.scan()
-        case .zipfAndOneHits: Self.oneHits()
-        case .loop: (0..<Self.length).map { $0 % 11_000 }
-        case .shift: Self.zipf(20_000, 0.99, seed: 6) { draw, _, index in draw() + index / 100_000 * 10_000 }
-        case .recency: Self.recent()
+        case .zipf08: Self.zipf(100_000, 0.8, seed: 1, length) { draw, _, _ in draw() }
+        case .zipf099: Self.zipf(100_000, 0.99, seed: 2, length) { draw, _, _ in draw() }
+        case .zipf12: Self.zipf(100_000, 1.2, seed: 3, length) { draw, _, _ in draw() }
+        case .zipfAndScan: Self.scan(length)
+        case .zipfAndOneHits: Self.oneHits(length)
+        case .loop: (0..<length).map { $0 % 11_000 }
+        case .shift: Self.zipf(20_000, 0.99, seed: 6, length) { draw, _, index in draw() + index / 100_000 * 10_000 }
+        case .recency: Self.recent(length)
         }
     }
 
@@ -56,25 +56,25 @@ enum ReferenceTrace: String, Sendable {
         return (512 << exponent) + Int(hash & ((512 << UInt64(exponent)) - 1))
     }
 
-    private static func scan() -> [Int] {
+    private static func scan(_ length: Int) -> [Int] {
         var fresh = 49_999
-        return zipf(50_000, 0.99, seed: 4) { draw, _, index in
+        return zipf(50_000, 0.99, seed: 4, length) { draw, _, index in
             if index % 1000 < 600 { return draw() }
             fresh += 1
             return fresh
         }
     }
 
-    private static func oneHits() -> [Int] {
+    private static func oneHits(_ length: Int) -> [Int] {
         var fresh = 49_999
-        return zipf(50_000, 0.99, seed: 5) { draw, unit, _ in
+        return zipf(50_000, 0.99, seed: 5, length) { draw, unit, _ in
             guard unit() < 0.3 else { return draw() }
             fresh += 1
             return fresh
         }
     }
 
-    private static func recent() -> [Int] {
+    private static func recent(_ length: Int) -> [Int] {
         var random = SeededRandom(7)
         var top = 0
         return (0..<length).map { _ in
@@ -92,7 +92,7 @@ enum ReferenceTrace: String, Sendable {
     private static func unit(_ random: inout SeededRandom) -> Double { Double(random.next() >> 11) * 0x1p-53 }
 
     private static func zipf(
-        _ count: Int, _ exponent: Double, seed: UInt64, key: (() -> Int, () -> Double, Int) -> Int
+        _ count: Int, _ exponent: Double, seed: UInt64, _ length: Int, key: (() -> Int, () -> Double, Int) -> Int
     ) -> [Int] {
         var sum = 0.0
         let sums = (0..<count).map { rank in
