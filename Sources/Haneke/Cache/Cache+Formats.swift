@@ -22,6 +22,7 @@ extension Cache {
     public func addFormat(_ format: Format<T>, replacing: Bool = true) -> HanekeError? {
         do throws(HanekeError) {
             let (storage, isNew) = try registry.add(makeStorage(format), replacing: replacing)
+            if isNew { pressure.add(storage) }
             return useDisk(storage, isNew: isNew, replacing: replacing)
         } catch {
             Diagnostics.report(error.description)

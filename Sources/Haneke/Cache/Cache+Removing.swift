@@ -46,10 +46,10 @@ extension Cache {
     /// Gives memory back when the system runs short of it: both levels of shortage empty the memory tiers of all
     /// formats.
     ///
-    /// The disk is not touched: it serves what is fetched next.
+    /// The disk is not touched: it serves what is fetched next. What the system itself says of shortage, the cache hears
+    /// without your doing: see `MemoryPressureSource.shared` of HanekeStorage.
     public func handleMemoryPressure(_ level: MemoryPressureLevel = .critical) {
-        guard level != .normal else { return }
-        for storage in allStorages { storage.removeAllFromMemory() }
+        for storage in allStorages { storage.handlePressure(level) }
     }
 
     /// The buckets on disk that are no format of this process.

@@ -12,11 +12,12 @@ public struct Setting<Value: Sendable>: Sendable {
     /// ``Cache/pendingWritesCapacity``.
     ///
     /// - Throws: What the transform throws, ``HanekeError/Code/formatNotFound``, ``HanekeError/Code/invalidKey``, or
-    ///   ``HanekeError/Code/diskWriteFailed`` if the value has no form as bytes; it is in memory then.
+    ///   ``HanekeError/Code/diskWriteFailed`` if the value has no form as bytes, or ``HanekeError/Code/valueTooLarge`` if its bytes
+    ///   alone exceed what the format may take on disk; of these two, it is in memory then.
     public var value: Value {
         get async throws {
             let value = try await fetch.value
-            try link.checkEncodable()
+            try link.checkStorable()
             await writes?.waitForRoom()
             return value
         }

@@ -38,6 +38,8 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
     /// What formats had done that have been removed since.
     let retiredCounts = Mutex(CacheStatistics())
     let registry: FormatRegistry<T>
+    /// What tells the memory tiers when the system runs short of memory.
+    let pressure: MemoryPressureSource
     private let clock: any MemoryCacheClock
 
     /// Opens a cache, or makes it.
@@ -61,12 +63,13 @@ public final class Cache<T: DataConvertible & DataRepresentable & Sendable>: Sen
 
     init(
         name: String, directory: URL?, callbackQueue: DispatchQueue? = nil, client: NetworkClient = NetworkClient(),
-        clock: any MemoryCacheClock
+        clock: any MemoryCacheClock, pressure: MemoryPressureSource = .shared
     ) {
         self.name = name
         self.client = client
         self.callbackQueue = callbackQueue ?? DispatchQueue(label: "io.haneke.callbacks.\(name)")
         self.clock = clock
+        self.pressure = pressure
         registry = FormatRegistry(cacheName: name)
         self.directory = (directory ?? CacheDirectory.base)
             .appendingPathComponent(CacheDirectory.component(for: name), isDirectory: true)

@@ -226,7 +226,7 @@ extension FormatStorage {
         }
         // Encoded here, on many threads, instead of on the queue's one. That there is no form as bytes is for
         // `Setting.value` to tell, and for the queue to count.
-        try? pending?.checkEncodable()
+        try? pending?.checkStorable()
     }
 
     private func fail(_ id: Int, _ error: any Error) {

@@ -55,7 +55,7 @@ extension FormatStorage {
         }
     }
 
-    /// The results, with failures in place of the values that have no form as bytes.
+    /// The results, with failures in place of the values that cannot reach the disk.
     private static func checked(
         _ results: [Result<Value, any Error>], _ keys: [CacheKey], _ pending: [PendingEntry<Value>]
     ) -> [Result<Value, any Error>] {
@@ -63,7 +63,7 @@ extension FormatStorage {
         return zip(keys, results).map { key, result in
             result.flatMap { value in
                 Result {
-                    try pending[key]?.checkEncodable()
+                    try pending[key]?.checkStorable()
                     return value
                 }
             }

@@ -257,6 +257,13 @@ final class FormatStorage<Value: DataConvertible & DataRepresentable & Sendable>
     }
 }
 
+extension FormatStorage: MemoryPressureResponder {
+    /// Both levels of shortage empty the memory tier; the disk serves what is fetched next.
+    func handlePressure(_ level: MemoryPressureLevel) {
+        if level != .normal { removeAllFromMemory() }
+    }
+}
+
 extension FormatStorage: UseSource {
     func takeUses() -> [WriteQueue.Step] {
         let records = tier.takeUses()

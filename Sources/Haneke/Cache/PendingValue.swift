@@ -12,8 +12,9 @@ protocol PendingValue: AnyObject, Sendable {
     func encoded() throws -> Data?
     /// Encodes, unless that has been done; the queue of writes then knows the size.
     ///
-    /// - Throws: ``HanekeError/Code/diskWriteFailed`` if there is no form as bytes.
-    func checkEncodable() throws(HanekeError)
+    /// - Throws: ``HanekeError/Code/diskWriteFailed`` if there is no form as bytes; ``HanekeError/Code/valueTooLarge`` if the
+    ///   bytes alone exceed what the format may take on disk.
+    func checkStorable() throws(HanekeError)
     /// The disk has it, in so many bytes.
     func didReachDisk(bytes: Int)
     /// The disk will not have it.
@@ -76,16 +77,22 @@ final class PendingEntry<Value: DataConvertible & DataRepresentable & Sendable>:
         }
     }
 
-    func checkEncodable() throws(HanekeError) {
+    func checkStorable() throws(HanekeError) {
         if case .written = encoding.withLock({ $0 }) { return }
         defer { storage.recount(self, key: entry.key) }
         let description = "the value of \"\(entry.key.text)\" has no form as bytes; it is kept in memory alone"
+        let data: Data?
         do {
-            guard try encoded() == nil else { return }
+            data = try encoded()
         } catch {
             throw HanekeError(.diskWriteFailed, "\(description): \(error)", underlyingError: error)
         }
-        throw HanekeError(.diskWriteFailed, description)
+        guard let data else { throw HanekeError(.diskWriteFailed, description) }
+        guard UInt64(data.count) <= format.diskCapacity else {
+            let room = "\(data.count) bytes, and all of the format \"\(format.name)\" may take \(format.diskCapacity)"
+            throw HanekeError(
+                .valueTooLarge, "the value of \"\(entry.key.text)\" has \(room); it is kept in memory alone")
+        }
     }
 
     func didReachDisk(bytes: Int) {
@@ -108,8 +115,8 @@ final class PendingLink: Sendable {
         pending.withLock { $0 = value }
     }
 
-    /// See ``PendingValue/checkEncodable()``; nothing if nothing is to reach the disk.
-    func checkEncodable() throws(HanekeError) {
-        try pending.withLock { $0 }?.checkEncodable()
+    /// See ``PendingValue/checkStorable()``; nothing if nothing is to reach the disk.
+    func checkStorable() throws(HanekeError) {
+        try pending.withLock { $0 }?.checkStorable()
     }
 }

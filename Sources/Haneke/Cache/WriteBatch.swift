@@ -137,11 +137,20 @@ struct WriteBatch {
         }
         // Dropped from outside: made anew at the next write.
         if (error as? StoreError)?.code == .notFound { origin.bucket.forget() }
-        failures.append("\(error)")
+        failures.append(Self.description(of: error, origin.key))
         guard let (value, _) = origin.value else { return }
         value.didFail()
         // The old record, if it is still there, is older than the value that could not follow it.
         if let key = origin.key { _ = try? origin.bucket.open().remove(key.text) }
+    }
+
+    /// A refusal in the words of the cache, anything else in those of the store.
+    private static func description(of error: any Error, _ key: CacheKey?) -> String {
+        guard let refusal = error as? StoreError, refusal.code == .valueTooLarge, let key else { return "\(error)" }
+        return HanekeError(
+            .valueTooLarge, "the value of \"\(key.text.prefix(64))\" is kept in memory alone: \(refusal)",
+            underlyingError: refusal
+        ).description
     }
 
     private mutating func note(_ error: any Error, _ step: WriteQueue.Step) {

@@ -69,6 +69,30 @@ struct DiskRulesTests {
         #expect(fixture.cache.statistics.failedWrites == 1)
     }
 
+    @Test("H-174: who waits for a set of a value over the capacity is told, and so is who sets many")
+    func tooLargeIsTold() async throws {
+        let fixture = try await fixture(records: 1)
+        let large = Data(count: 100_000)
+        let error = await thrown { _ = try await fixture.cache.set(value: large, key: "l", formatName: "f").value }
+        #expect(error.map(\.hanekeCode) == .valueTooLarge)
+        let results = await fixture.cache.setAll(["m": large], formatName: "f")
+        #expect(throws: HanekeError.self) { try results["m"]?.get() }
+        await fixture.cache.flush()
+        #expect(fixture.cache.contains(key: "l", formatName: "f") == .memory)
+        #expect(try fixture.bucket("f").entries().map(\.key) == ["0"])
+    }
+
+    @Test("H-174: a value whose record alone is over the capacity is refused later, and reported as too large")
+    func recordTooLarge() async throws {
+        let fixture = try await fixture(records: 1)
+        let capacity = try #require(fixture.cache.formats.first { $0.name == "f" }).diskCapacity
+        let key = UUID().uuidString
+        _ = try await fixture.cache.set(value: Data(count: Int(capacity)), key: key, formatName: "f").value
+        await fixture.cache.flush()
+        #expect(Reports.containing("the value of \"\(key)\" is kept in memory alone").count == 1)
+        #expect(fixture.cache.contains(key: key, formatName: "f") == .memory)
+    }
+
     @Test("H-175: replacing subtracts the old size")
     func replacing() async throws {
         let fixture = try CacheFixture(Data.self)

@@ -1,5 +1,6 @@
 import Foundation
 import HanekeStorage
+import TestSupport
 import Testing
 
 @testable import Haneke
@@ -53,8 +54,32 @@ struct ManyTests {
         #expect(throws: HanekeError.self) { try results["bad"]?.get() }
     }
 
-    @Test("H-234, H-038: a set that comes after setAll wins, however long the transform takes")
+    @Test("H-234, H-038: a set that comes after setAll wins, however long the transform of setAll takes")
     func order() async throws {
+        let fixture = try CacheFixture(String.self)
+        let (began, gate) = (Gate(), Gate())
+        fixture.cache.addFormat(
+            Format(name: "f") { value in
+                if value == "old" {
+                    began.open()
+                    gate.waitOnThread()
+                }
+                return value + "!"
+            })
+        let all = Task { await fixture.cache.setAll(["k": "old", "l": "old"], formatName: "f") }
+        await began.opened()
+        #expect(try await fixture.cache.set(value: "new", key: "k", formatName: "f").value == "new!")
+        gate.open()
+        #expect(try await all.value["k"]?.get() == "old!")
+        for _ in 0..<2 {
+            #expect(try await fixture.cache.fetch(key: "k", formatName: "f").value == "new!")
+            #expect(try await fixture.cache.fetch(key: "l", formatName: "f").value == "old!")
+            await fixture.settle()
+        }
+    }
+
+    @Test("H-234: what setAll stores stays when a fetch ends that was under way before it")
+    func olderFetch() async throws {
         let fixture = try CacheFixture(String.self)
         let fetcher = ScriptedFetcher<String>(key: "k")
         fixture.cache.addFormat(Format(name: "f") { $0 + "!" })

@@ -190,6 +190,32 @@ struct RemovingTests {
         }
     }
 
+    private struct NoSignals: MemoryPressureSignals {
+        func start(_ report: @escaping @Sendable (MemoryPressureLevel) -> Void) -> Bool { false }
+    }
+
+    @Test("H-089: what the source of pressure reports empties the memory tiers of all formats and leaves the disk")
+    func pressureOfTheSystem() async throws {
+        let source = MemoryPressureSource(signals: NoSignals())
+        let fixture = try CacheFixture(String.self, pressure: source)
+        fixture.cache.addFormat(Format(name: "f"))
+        for name in ["original", "f"] { fixture.cache.set(value: name, key: "k", formatName: name) }
+        await fixture.cache.flush()
+        source.report(.normal)
+        for name in ["original", "f"] { #expect(fixture.cache.contains(key: "k", formatName: name) == .memory) }
+        source.report(.warning)
+        for name in ["original", "f"] {
+            #expect(fixture.cache.contains(key: "k", formatName: name) == .disk)
+            #expect(try await fixture.cache.fetch(key: "k", formatName: name).value == name)
+        }
+    }
+
+    @Test("H-089: a cache listens to the system's own source of pressure")
+    func sharedSource() throws {
+        let directory = try TemporaryDirectory()
+        #expect(Cache<String>(name: "test", directory: directory.url).pressure === MemoryPressureSource.shared)
+    }
+
     @Test("H-090: the pending writes of a cache that is let go of still reach the disk")
     func released() async throws {
         let directory = try TemporaryDirectory()

@@ -18,11 +18,13 @@ struct CacheFixture<T: DataConvertible & DataRepresentable & Sendable> {
     let directory: TemporaryDirectory
     let cache: Cache<T>
 
-    init(_ type: T.Type = T.self, name: String = "test", clock: any MemoryCacheClock = SystemMemoryCacheClock()) throws
-    {
+    init(
+        _ type: T.Type = T.self, name: String = "test", clock: any MemoryCacheClock = SystemMemoryCacheClock(),
+        pressure: MemoryPressureSource = .shared
+    ) throws {
         Reports.start()
         directory = try TemporaryDirectory()
-        cache = Cache(name: name, directory: directory.url, clock: clock)
+        cache = Cache(name: name, directory: directory.url, clock: clock, pressure: pressure)
         try #require(cache.diskError == nil)
     }
 
