@@ -12,8 +12,8 @@ public enum ContextEvent: Sendable, Hashable {
     case mounted(Key)
     /// The context at the key was unmounted.
     case unmounted(Key)
-    /// The store on the disk was damaged; says how.
-    case corrupted(String)
+    /// What the disk held under the key was no record; it has been removed.
+    case corrupted(Key)
     /// A loader threw, for the key; says what.
     case loadFailed(Key, String)
     /// A plain form could not do what it was asked to.

@@ -50,7 +50,8 @@ extension TreeSpace {
     public func owner(of key: Key) throws(TreeError) -> (context: any Context, key: Key) {
         let full = base.appending(key)
         if let mount = overlay.route(full).mount { return try mount.context.owner(of: mount.rest) }
-        return (self, key)
+        // Not the view, so that the key is the same whichever way it was reached.
+        return base.isRoot ? (self, key) : (view(at: .invalid), full)
     }
 
     /// See `Context`.
@@ -67,16 +68,18 @@ extension TreeSpace {
         }
         if let context = value as? any Context { return try mount(context, at: full) }
         let life = validFor ?? nearest ?? overlay.inheritedValidFor() ?? Self.defaultValidFor
-        loads.overtake(full)
-        try storeEntry(value, at: full, validFor: life.isNaN ? 0 : life)
+        try loads.writing(full) { () throws(TreeError) in
+            try storeEntry(value, at: full, validFor: life.isNaN ? 0 : life)
+        }
         eventSource.send(.put(full))
     }
 
     private func mount(_ context: any Context, at full: Key) throws(TreeError) {
         try overlay.mount(context, at: full, in: self)
         for gone in overlay.detach(full, includingKey: false) { unmounted(gone.context, gone.key) }
-        loads.overtake(under: full)
-        let removed = try removeEntries(under: full, includingKey: false)
+        let removed = try loads.writing(under: full) { () throws(TreeError) in
+            try removeEntries(under: full, includingKey: false)
+        }
         if removed > 0 { eventSource.send(.removed(removed)) }
         context.wasMounted(in: self, at: full.dropFirst(base.stored.count))
         eventSource.send(.mounted(full))
@@ -111,11 +114,12 @@ extension TreeSpace {
                 if clearingMounts { removed += try gone.context.removeAll() }
                 unmounted(gone.context, gone.key)
             }
-            loads.overtake(under: full)
-            removed += try removeEntries(under: full, includingKey: true)
+            removed += try loads.writing(under: full) { () throws(TreeError) in
+                try removeEntries(under: full, includingKey: true)
+            }
         } else {
-            loads.overtake(full)
-            removed += try removeEntry(at: full) ? 1 : 0
+            let wasThere = try loads.writing(full) { () throws(TreeError) in try removeEntry(at: full) }
+            removed += wasThere ? 1 : 0
         }
         if removed > 0 { eventSource.send(.removed(removed)) }
         return removed
@@ -124,8 +128,9 @@ extension TreeSpace {
     /// See `Context`.
     public func removeAll() throws(TreeError) -> Int {
         for gone in overlay.detach(base, includingKey: false) { unmounted(gone.context, gone.key) }
-        loads.overtake(under: base)
-        let removed = try removeEntries(under: base, includingKey: base.isRoot)
+        let removed = try loads.writing(under: base) { () throws(TreeError) in
+            try removeEntries(under: base, includingKey: base.isRoot)
+        }
         if removed > 0 { eventSource.send(.removed(removed)) }
         return removed
     }

@@ -34,8 +34,7 @@ extension DiskContext {
     public func batch(_ body: (inout Batch) throws -> Void) throws {
         var batch = Batch(context: self)
         try body(&batch)
-        for key in batch.keys { loads.overtake(key) }
-        try store(batch.writes)
+        try loads.writing(Set(batch.keys)) { () throws(TreeError) in try store(batch.writes) }
         for key in batch.keys { eventSource.send(.put(key)) }
     }
 }

@@ -155,18 +155,26 @@ public final class DiskContext: Context, TreeSpace {
     func entryValue<T>(at key: Key, as type: T.Type) throws(TreeError) -> T? {
         let name = key.encoded
         let shelf = space.shelf
+        var isDamaged = false
         let value = try onDisk { () throws(StoreError) -> T? in
             // Quietly: a read of a wrong type is no use.
             guard let lease = try shelf.entries.lease(forKey: name, options: .quiet) else { return nil }
             return lease.withMetadata { metadata in
                 metadata.withUnsafeBytes { metadata in
-                    guard let head = RecordHead(metadata), !head.isExpired(space.clock.wall()),
-                        !shelf.marks.hide(name, head.sequence)
-                    else { return nil }
+                    guard let head = RecordHead(metadata) else {
+                        isDamaged = true
+                        return nil
+                    }
+                    guard !head.isExpired(space.clock.wall()), !shelf.marks.hide(name, head.sequence) else {
+                        return nil
+                    }
                     let tag = UnsafeRawBufferPointer(rebasing: metadata[RecordHead.bytes...])
                     return lease.withUnsafeBytes { StoredValue.decode(type, tag: tag, $0) }
                 }
             }
+        }
+        if isDamaged, try onDisk({ () throws(StoreError) in try shelf.removeDamaged(name) }) {
+            space.events.send(.corrupted(key))
         }
         guard let value else { return nil }
         _ = try onDisk { () throws(StoreError) in try shelf.entries.touch(name) }

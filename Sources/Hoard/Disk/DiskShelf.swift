@@ -118,6 +118,16 @@ final class DiskShelf: Sendable {
         }
     }
 
+    /// Removes an entry that is no record, unless a record has replaced it; the result is whether it did.
+    func removeDamaged(_ key: String) throws(StoreError) -> Bool {
+        try inTurn { () throws(StoreError) in
+            guard let lease = try entries.lease(forKey: key, options: .quiet),
+                lease.withMetadata({ $0.withUnsafeBytes { RecordHead($0) } }) == nil
+            else { return false }
+            return try entries.remove(key)
+        }
+    }
+
     // MARK: Reading
 
     /// The head of a record that is not pruned, without using it.

@@ -31,8 +31,25 @@ public final class ContextLoads: Sendable {
         var writers: [DispatchSemaphore] = []
     }
 
+    /// What a write touches.
+    private enum Written: Sendable {
+        case key(Key)
+        case keys(Set<Key>)
+        case under(Key)
+
+        func contains(_ key: Key) -> Bool {
+            switch self {
+            case .key(let written): written == key
+            case .keys(let written): written.contains(key)
+            case .under(let written): written.isPrefix(of: key)
+            }
+        }
+    }
+
     private struct State: Sendable {
         var loads: [Name: Load] = [:]
+        /// The writes under way: a load that begins meanwhile is overtaken from its start.
+        var writes: [Int: Written] = [:]
         var next = 0
     }
 
@@ -42,7 +59,6 @@ public final class ContextLoads: Sendable {
     @TaskLocal private static var storing: Name?
 
     private let state = Mutex(State())
-    private let count = Atomic(0)
 
     /// With nothing under way.
     public init() {}
@@ -96,8 +112,8 @@ public final class ContextLoads: Sendable {
     private func begin(_ name: Name, _ state: inout State) -> Int? {
         guard state.loads[name] == nil else { return nil }
         state.next += 1
-        state.loads[name] = Load(number: state.next)
-        count.store(state.loads.count, ordering: .sequentiallyConsistent)
+        state.loads[name] = Load(
+            number: state.next, isOvertaken: state.writes.values.contains { $0.contains(name.key) })
         return state.next
     }
 
@@ -126,7 +142,6 @@ public final class ContextLoads: Sendable {
                 return (left, nil, [])
             }
             let load = state.loads.removeValue(forKey: name)
-            count.store(state.loads.count, ordering: .sequentiallyConsistent)
             return (left, load?.task, load?.writers ?? [])
         }
         task?.cancel()
@@ -158,7 +173,6 @@ public final class ContextLoads: Sendable {
         let waiters = state.withLock { state -> [Waiter] in
             guard state.loads[name]?.number == number else { return [] }
             let load = state.loads.removeValue(forKey: name)
-            count.store(state.loads.count, ordering: .sequentiallyConsistent)
             return load.map { Array($0.waiters.values) } ?? []
         }
         for waiter in waiters {
@@ -171,27 +185,42 @@ public final class ContextLoads: Sendable {
 
     // MARK: Overtaking
 
-    /// Says that the key is written now, so that no load stores over it.
-    public func overtake(_ key: Key) { overtake { $0 == key } }
+    /// Writes a key in `body`: a load of it that is under way, or begins before the end, is not stored over it.
+    public func writing<Result>(
+        _ key: Key, _ body: () throws(TreeError) -> Result
+    ) throws(TreeError) -> Result { try writing(.key(key), body) }
 
-    /// Says that the key and all below it are removed now.
-    public func overtake(under key: Key) { overtake { key.isPrefix(of: $0) } }
+    /// Writes many keys in `body`, likewise.
+    public func writing<Result>(
+        _ keys: Set<Key>, _ body: () throws(TreeError) -> Result
+    ) throws(TreeError) -> Result { try writing(.keys(keys), body) }
 
-    private func overtake(where isWritten: (Key) -> Bool) {
-        guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+    /// Removes the key and all below it in `body`, likewise.
+    public func writing<Result>(
+        under key: Key, _ body: () throws(TreeError) -> Result
+    ) throws(TreeError) -> Result { try writing(.under(key), body) }
+
+    private func writing<Result>(
+        _ written: Written, _ body: () throws(TreeError) -> Result
+    ) throws(TreeError) -> Result {
         let current = Self.storing
-        let waits = state.withLock { state -> [DispatchSemaphore] in
+        let (number, waits) = state.withLock { state -> (Int, [DispatchSemaphore]) in
+            state.next += 1
+            state.writes[state.next] = written
             var waits: [DispatchSemaphore] = []
-            for (name, load) in state.loads where name != current && isWritten(name.key) {
+            for (name, load) in state.loads where name != current && written.contains(name.key) {
                 state.loads[name]?.isOvertaken = true
-                guard load.isStoring else { continue }
+                // Two loads of one key that store at once don't wait for each other: either may be the last.
+                guard load.isStoring, current == nil else { continue }
                 let semaphore = DispatchSemaphore(value: 0)
                 state.loads[name]?.writers.append(semaphore)
                 waits.append(semaphore)
             }
-            return waits
+            return (state.next, waits)
         }
+        defer { state.withLock { $0.writes[number] = nil } }
         for wait in waits { wait.wait() }
+        return try body()
     }
 
     /// How many tasks and threads wait for a load of the key; for tests that need the moment.

@@ -29,8 +29,8 @@ import Testing
         try bucket.set([], forKey: "key")
         #expect(try bucket.bytes(forKey: "key") == [])
         let lease = try Self.lease(bucket, "key")
-        let counts = [lease.count, lease.withBytes { $0.byteCount }]
-        #expect(counts == [0, 0])
+        let counts = [lease.count, lease.withBytes { $0.byteCount }, lease.withMetadata { $0.byteCount }]
+        #expect(counts == [0, 0, 0])
         withExtendedLifetime(directory) {}
     }
 
@@ -48,6 +48,10 @@ import Testing
             (0..<span.byteCount).map { span.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
         }
         let sum = lease.withUnsafeBytes { $0.reduce(0) { $0 + Int($1) } }
+        let inPlace = lease.withMetadata { span in
+            (0..<span.byteCount).map { span.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
+        }
+        #expect(inPlace == metadata)
         #expect(spanned == bytes && sum == 10)
         #expect(try again.store.statistics().leases == 1)
         Self.release(lease)
@@ -191,6 +195,18 @@ import Testing
             seen.append($0.key); return seen.count < 2
         }
         #expect(seen == ["a", "b1"])
+        func walk(_ prefix: String, after: String, _ order: Bucket.Order = .key) throws -> [String] {
+            var keys: [String] = []
+            try bucket.forEachEntry(prefix: prefix, after: after, order: order) {
+                keys.append($0.key); return true
+            }
+            return keys
+        }
+        #expect(try walk("", after: "b1") == ["b2", "c"])
+        #expect(try walk("b", after: "b1") == ["b2"])
+        #expect(try walk("", after: "b") == ["b1", "b2", "c"])
+        #expect(try walk("b", after: "c").isEmpty)
+        #expect(try walk("b", after: "", .access) == ["b2", "b1"])
         #expect(try bucket.entries().allSatisfy { $0.accessedAt != nil && $0.metadataBytes == 1 })
         #expect(try bucket.removeAll(withPrefix: "b") == 2)
         try bucket.removeAll()
