@@ -14,7 +14,9 @@ extension MemoryCache: MemoryRival where Key == Int, Value == Int {
     func set(_ key: Int, _ value: Int) { setValue(value, forKey: key) }
 }
 
-/// Foundation's cache. Its keys and values are objects: those are made beforehand, so that no request pays for it.
+/// Foundation's cache.
+///
+/// Its keys and values are objects: those are made beforehand, so that no request pays for it.
 final class FoundationRival: MemoryRival {
     private final class Box: NSObject, Sendable {
         let number: Int
